@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use crate::Judgement;
 use crate::durability::{self, Durability};
-use crate::reconcile::{self, Pair};
-use crate::summary::Group;
+use crate::reconcile::{self, FactorPair};
+use crate::summary::RepeatGroup;
 use crate::worth::endurance::{self, Rated};
 use crate::worth::{CostOfLoad, DriveLife, ServersForLoad, Uncosted};
 use crate::worth::{costed, drive_life, load_cost, servers};
@@ -22,7 +22,7 @@ pub struct Appraisal {
     /// One for each configuration of the study, in the same order.
     pub durability: Vec<Durability>,
     /// The settings that each two configurations differ in.
-    pub factors: Vec<Pair>,
+    pub factors: Vec<FactorPair>,
     /// One for each run whose layers were counted.
     pub write_paths: Vec<WritePath>,
     /// One for each run whose writes were counted.
@@ -55,7 +55,7 @@ impl Appraisal {
     /// # Errors
     /// Fails if prices name an unknown configuration.
     pub fn of(
-        (study, groups, judgement): (&Study, &[Group<'_>], &Judgement),
+        (study, groups, judgement): (&Study, &[RepeatGroup<'_>], &Judgement),
         variables: &[Vec<BTreeMap<String, String>>],
         supplied: Supplied<'_>,
     ) -> Result<Appraisal> {

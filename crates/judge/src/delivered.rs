@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Study, Trial};
 
-use super::summary::{Group, groups, result};
+use super::summary::{RepeatGroup, groups, result};
 
 /// Fewer bytes a second are no reading that speed hangs on.
 const ASKED_LEAST: f64 = 1e6;
@@ -69,8 +69,8 @@ const ON_MEDIA_LEAST_PERCENT: f64 = 1.0;
 
 /// Configurations under workloads whose drives moved next to nothing on their media, in the study's order.
 pub fn without_media(study: &Study) -> Vec<WithoutMedia> {
-    let of_group = |group: &Group<'_>| {
-        let of = |metric: &'static Metric| {
+    let of_group = |group: &RepeatGroup<'_>| {
+        let of = |metric: &'static MetricEntry| {
             group.figure(|trial| figure(trial, metric)).map_or(0.0, |figure| figure.mean)
         };
         let read = (
@@ -108,7 +108,7 @@ struct Share {
 
 impl Share {
     /// Nothing of a group that reads little, or whose device nobody counted.
-    fn of(study: &Study, group: &Group<'_>) -> Option<Share> {
+    fn of(study: &Study, group: &RepeatGroup<'_>) -> Option<Share> {
         let asked = group.figure(asked_bytes_per_s)?.mean;
         let delivered = group.figure(delivered_bytes_per_s)?.mean;
         (asked >= ASKED_LEAST).then_some(Share {
@@ -141,7 +141,7 @@ fn delivered_bytes_per_s(trial: &Trial) -> Option<f64> {
     of_process.or_else(|| figure(trial, metric!("disk_read_bytes_per_s")))
 }
 
-fn figure(trial: &Trial, metric: &Metric) -> Option<f64> {
+fn figure(trial: &Trial, metric: &MetricEntry) -> Option<f64> {
     result(trial, metric.name).filter(|value| value.is_finite())
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use crate::difference::chain::{Chain, chains};
-use crate::difference::comparison::{Comparison, baseline_of};
-use crate::difference::level::{Level, levels};
+use crate::difference::comparison::{JudgedComparison, baseline_of};
+use crate::difference::level::{ThroughputLevel, levels};
 use crate::difference::noise::{AaRuns, NoiseFloor};
 use crate::difference::pairs::{Pair, all};
 use crate::difference::runs::of_pairs;
@@ -34,10 +34,10 @@ pub struct Judgement {
     /// What one configuration differs by from itself; nothing where none ran twice.
     pub noise_floor: Option<NoiseFloor>,
     /// Throughput of each configuration under each load by itself.
-    pub levels: Vec<Level>,
+    pub levels: Vec<ThroughputLevel>,
     /// The pairs that the plan names in its order, then every configuration against the baseline by workload and
     /// configuration; of each pair by metric, then thread counts, at last over all of them.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<JudgedComparison>,
     /// What each factor does, of pairs that differ in several and have configurations between them, in the order of the
     /// comparisons.
     pub chains: Vec<Chain>,
@@ -46,12 +46,12 @@ pub struct Judgement {
     /// Phases, each by itself.
     pub phases: Phases,
     /// Times to recover from power cuts: of each configuration with some against the baseline's.
-    pub recoveries: Vec<Comparison>,
+    pub recoveries: Vec<JudgedComparison>,
 }
 
 impl Judgement {
     /// The comparisons that the plan asks for, in its order: of the pairs that it names, else all.
-    pub fn of_interest(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn of_interest(&self) -> impl Iterator<Item = &JudgedComparison> {
         let names_pairs = self.comparisons.iter().any(|one| one.question.is_some());
         self.comparisons.iter().filter(move |one| one.question.is_some() || !names_pairs)
     }
@@ -134,7 +134,7 @@ pub fn compared(
     study: &Study,
     pairs: &[Pair],
     metrics: &[Metric],
-) -> Result<Vec<Comparison>> {
+) -> Result<Vec<JudgedComparison>> {
     let trials = measured(store, &study.trials)?;
     let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
     Ok(of_pairs(pairs, metrics, &trials, &aa_runs, study.judging.margin()))
@@ -146,7 +146,7 @@ pub(crate) fn comparisons(
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
     margin: f64,
-) -> Vec<Comparison> {
+) -> Vec<JudgedComparison> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
     of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin)
 }

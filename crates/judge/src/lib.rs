@@ -28,8 +28,8 @@ pub use difference::alike::{CutsOfSide, Unlike, scale_differences};
 pub use difference::chain::{Chain, Step, Taken};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
-pub use difference::comparison::{Comparison, baseline_of};
-pub use difference::level::Level;
+pub use difference::comparison::{JudgedComparison, baseline_of};
+pub use difference::level::ThroughputLevel;
 pub use difference::noise::{NoiseFloor, Seen};
 pub use difference::pairs::{Pair, Side, of_interest};
 pub use difference::permute::Units;
@@ -48,7 +48,7 @@ pub use trial::phase::OfPhase;
 pub use trial::sound::{sound_series, sound_trial};
 pub use trial::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
 pub use trial::statements::Statements;
-pub use trial::steady::{Held, Steady};
+pub use trial::steady::{Steadiness, Steady};
 
 #[cfg(test)]
 mod simulated;

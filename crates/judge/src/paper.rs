@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::papers::{self, RelativeDifferences, relative_differences};
 use assay_study::{Comparison, Printed, State, Store, Study, Workload};
 
-use super::summary::{self, Group};
+use super::summary::{self, RepeatGroup};
 use crate::trial::figure::statement_percentiles;
 use crate::trial::metric as judged;
-use assay_study::metrics::{self, Metric, metric};
+use assay_study::metrics::{self, MetricEntry, metric};
 
 /// One comparison of the paper.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ pub struct ComparedRow {
     /// Counters of the configuration, and of what it is measured by.
     pub counters: Option<[Counters; 2]>,
     /// What is missing or flagged.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ComparisonRemark>,
 }
 
 /// Which way a measured difference goes, beside the printed one.
@@ -64,7 +64,7 @@ pub enum Direction {
 
 /// What a figure beside a paper's lacks, or what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
+pub enum ComparisonRemark {
     /// Neither configuration is run on it.
     RunOnNeither,
     /// This configuration alone is run on it.
@@ -121,16 +121,16 @@ pub fn compared_with_paper(study: &Study) -> Vec<Compared> {
 }
 
 /// Every comparison that the study's plan asks for.
-pub fn compared(study: &Study, groups: &[Group<'_>]) -> Vec<Compared> {
+pub fn compared(study: &Study, groups: &[RepeatGroup<'_>]) -> Vec<Compared> {
     let comparisons = study.paper.iter().flat_map(|paper| &paper.comparisons);
     comparisons.map(|comparison| of_comparison(study, groups, comparison)).collect()
 }
 
-fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -> Compared {
+fn of_comparison(study: &Study, groups: &[RepeatGroup<'_>], comparison: &Comparison) -> Compared {
     let workloads = study.workloads.iter().enumerate();
     let rows = workloads.filter_map(|(place, workload)| {
-        let of_config = |config: &str| -> Vec<&Group<'_>> {
-            let its = |group: &&Group<'_>| {
+        let of_config = |config: &str| -> Vec<&RepeatGroup<'_>> {
+            let its = |group: &&RepeatGroup<'_>| {
                 group.workload == place
                     && study.configs.get(group.config).is_some_and(|a| a.name == config)
             };
@@ -156,11 +156,11 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
 fn row(
     comparison: &Comparison,
     workload: &Workload,
-    sides: &[Vec<&Group<'_>>; 2],
+    sides: &[Vec<&RepeatGroup<'_>>; 2],
     margin: f64,
 ) -> ComparedRow {
-    let value = |group: &Group<'_>| mean_of(group, &comparison.metric);
-    let at = |side: &[&Group<'_>], threads: u32| {
+    let value = |group: &RepeatGroup<'_>| mean_of(group, &comparison.metric);
+    let at = |side: &[&RepeatGroup<'_>], threads: u32| {
         side.iter().find(|group| group.threads == threads).and_then(|group| value(group))
     };
     let counts = summary::threads_of(sides.iter().flatten().copied());
@@ -190,7 +190,7 @@ fn row(
 fn direction(
     printed: &Printed,
     metric: &str,
-    sides: &[Vec<&Group<'_>>; 2],
+    sides: &[Vec<&RepeatGroup<'_>>; 2],
     compared: &[u32],
 ) -> Option<Direction> {
     let of_words = || Some(printed.is_better? == is_better_higher(metric)?);
@@ -204,8 +204,8 @@ fn direction(
 }
 
 /// Whether all repeats of the first side are above all of the second's, or below; nothing where they are mixed or too few.
-fn is_more(metric: &str, sides: &[Vec<&Group<'_>>; 2], threads: u32) -> Option<bool> {
-    let range = |side: &[&Group<'_>]| {
+fn is_more(metric: &str, sides: &[Vec<&RepeatGroup<'_>>; 2], threads: u32) -> Option<bool> {
+    let range = |side: &[&RepeatGroup<'_>]| {
         let group = side.iter().find(|group| group.threads == threads)?.comparable()?;
         let figure = group.figure(|trial| summary::result(trial, metric))?;
         (figure.values.len() > 1).then_some((figure.low, figure.high))
@@ -257,20 +257,20 @@ fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Pr
 }
 
 /// A stored result over the repeats.
-fn mean_of(group: &Group<'_>, name: &str) -> Option<f64> {
+fn mean_of(group: &RepeatGroup<'_>, name: &str) -> Option<f64> {
     group.figure(|trial| summary::result(trial, name)).map(|figure| figure.mean)
 }
 
 /// Fewer bytes a transaction than a block are no writing.
 const WRITTEN_LEAST_BYTES: f64 = assay_drive::BLOCK_BYTES as f64;
 
-fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
-    let over = |value: &dyn Fn(&Group<'_>) -> Option<f64>| {
+fn counters(side: &[&RepeatGroup<'_>], threads: &[u32]) -> Counters {
+    let over = |value: &dyn Fn(&RepeatGroup<'_>) -> Option<f64>| {
         let its = side.iter().filter(|group| threads.contains(&group.threads));
         let values: Vec<f64> = its.filter_map(|group| value(group)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
-    let mean = |metric: &Metric| over(&|group| mean_of(group, metric.name));
+    let mean = |metric: &MetricEntry| over(&|group| mean_of(group, metric.name));
     let media = mean(metric!("media_write_bytes_per_transaction"));
     Counters {
         media_write_bytes_per_transaction: media
@@ -281,7 +281,7 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
         innodb_hit_ratio: mean(metric!("innodb_hit_ratio")),
         model_missed_deadlines_percent: mean(metric!("model_missed_deadlines_percent")),
         cpu_percent: over(&|group| {
-            let of = |metric: &Metric| mean_of(group, metric.name);
+            let of = |metric: &MetricEntry| mean_of(group, metric.name);
             Some(of(metric!("cpu_user_percent"))? + of(metric!("cpu_system_percent"))?)
         }),
     }
@@ -290,15 +290,15 @@ fn counters(side: &[&Group<'_>], threads: &[u32]) -> Counters {
 /// What was left out of the mean and why, and how many runs in it are flagged.
 fn remarks(
     comparison: &Comparison,
-    sides: &[Vec<&Group<'_>>; 2],
+    sides: &[Vec<&RepeatGroup<'_>>; 2],
     counts: &[u32],
     compared: &[u32],
-) -> Vec<Remark> {
+) -> Vec<ComparisonRemark> {
     let names = [&comparison.config, &comparison.against];
     match sides.each_ref().map(Vec::is_empty) {
-        [true, true] => return vec![Remark::RunOnNeither],
-        [true, false] => return vec![Remark::RunOnlyOn(names[1].clone())],
-        [false, true] => return vec![Remark::RunOnlyOn(names[0].clone())],
+        [true, true] => return vec![ComparisonRemark::RunOnNeither],
+        [true, false] => return vec![ComparisonRemark::RunOnlyOn(names[1].clone())],
+        [false, true] => return vec![ComparisonRemark::RunOnlyOn(names[0].clone())],
         [false, false] => {}
     }
     let mut remarks = Vec::new();
@@ -306,7 +306,7 @@ fn remarks(
         for (side, name) in sides.iter().zip(names) {
             let group = side.iter().find(|group| group.threads == threads);
             if let Some(why) = why_missing(group.copied(), &comparison.metric) {
-                remarks.push(Remark::LeftOut { threads, config: name.clone(), why });
+                remarks.push(ComparisonRemark::LeftOut { threads, config: name.clone(), why });
             }
         }
     }
@@ -316,12 +316,12 @@ fn remarks(
     };
     let flagged = trials().filter(|trial| !trial.warnings.is_empty()).count();
     if flagged > 0 {
-        remarks.push(Remark::Flagged { flagged, trials: trials().count() });
+        remarks.push(ComparisonRemark::Flagged { flagged, trials: trials().count() });
     }
     remarks
 }
 
-fn why_missing(group: Option<&Group<'_>>, metric: &str) -> Option<Missing> {
+fn why_missing(group: Option<&RepeatGroup<'_>>, metric: &str) -> Option<Missing> {
     let Some(group) = group else { return Some(Missing::NotPlanned) };
     if mean_of(group, metric).is_some() {
         return None;

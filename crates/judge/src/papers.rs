@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::statistics::{mean, quantile, standard_deviation};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Series, Trial};
 
 /// The mean of relative differences: of each thread count `(config − against) ÷ against`, and the plain mean of those
@@ -76,7 +76,7 @@ pub struct Samples {
 }
 
 /// What is sampled, and the series that holds it.
-const SAMPLED: [(Sampled, &Metric); 3] = [
+const SAMPLED: [(Sampled, &MetricEntry); 3] = [
     (Sampled::Throughput, metric!("tps")),
     (Sampled::LatencyP95, metric!("latency_ms_p95")),
     (Sampled::CpuIdle, metric!("cpu_idle_percent")),
@@ -102,7 +102,7 @@ pub fn over_seconds(table: &IntervalTable) -> impl Iterator<Item = (String, f64)
 /// The table of a run.
 pub fn interval_table(trial: &Trial, series: &[Series]) -> IntervalTable {
     let window = trial.window.unwrap_or_default();
-    let of = |(what, metric): &(Sampled, &'static Metric)| {
+    let of = |(what, metric): &(Sampled, &'static MetricEntry)| {
         let one = series.iter().find(|one| one.name == metric.name)?;
         let inside = one.points.iter().filter(|(second, _)| window.contains_second(*second));
         samples(*what, &inside.map(|point| point.1).collect::<Vec<f64>>())

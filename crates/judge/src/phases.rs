@@ -7,7 +7,7 @@ use anyhow::Result;
 use assay_load::PhasePace;
 use assay_study::{State, Store, Study, Trial, TrialKey};
 
-use crate::difference::comparison::Comparison;
+use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
 use crate::difference::pairs::all;
 use crate::difference::runs::of_pairs;
@@ -35,7 +35,7 @@ pub struct PhaseVerdicts {
     /// The phase's name.
     pub phase: String,
     /// Throughput and p99 of every pair.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<JudgedComparison>,
 }
 
 /// The phases of a study; nothing is read of one without.

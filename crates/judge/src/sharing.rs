@@ -9,7 +9,7 @@ use assay_study::{Rig, Study, Trial};
 
 use super::interval::Interval;
 use super::statistics::unpaired;
-use super::summary::{Group, result};
+use super::summary::{RepeatGroup, result};
 
 /// Servers of one kind under one load, by how many there were.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,16 +39,16 @@ pub struct Point {
 
 /// Every kind of servers under every load that is there in more than one number.
 #[must_use]
-pub fn sharing(study: &Study, groups: &[Group<'_>]) -> Vec<Sharing> {
+pub fn sharing(study: &Study, groups: &[RepeatGroup<'_>]) -> Vec<Sharing> {
     let mut all = Vec::new();
-    let mut seen: Vec<&Group<'_>> = Vec::new();
+    let mut seen: Vec<&RepeatGroup<'_>> = Vec::new();
     for group in groups {
         if seen.iter().any(|one| is_of_one_kind(study, one, group)) {
             continue;
         }
         seen.push(group);
         let its = groups.iter().filter(|other| is_of_one_kind(study, group, other));
-        let mut points: Vec<(u32, &Group<'_>)> =
+        let mut points: Vec<(u32, &RepeatGroup<'_>)> =
             its.filter_map(|one| Some((servers_of(one)?, one))).collect();
         points.sort_by_key(|(servers, _)| *servers);
         points.dedup_by_key(|(servers, _)| *servers);
@@ -61,7 +61,7 @@ pub fn sharing(study: &Study, groups: &[Group<'_>]) -> Vec<Sharing> {
             })
             .collect();
         if points.len() > 1 {
-            let Group { workload, threads, .. } = *group;
+            let RepeatGroup { workload, threads, .. } = *group;
             all.push(Sharing { workload, threads, points });
         }
     }
@@ -69,8 +69,8 @@ pub fn sharing(study: &Study, groups: &[Group<'_>]) -> Vec<Sharing> {
 }
 
 /// Whether two groups differ in nothing but the number of their servers.
-fn is_of_one_kind(study: &Study, one: &Group<'_>, other: &Group<'_>) -> bool {
-    let kind = |group: &Group<'_>| {
+fn is_of_one_kind(study: &Study, one: &RepeatGroup<'_>, other: &RepeatGroup<'_>) -> bool {
+    let kind = |group: &RepeatGroup<'_>| {
         let config = study.configs.get(group.config)?;
         let rig = Rig { servers: None, in_effect: None, ..config.rig.clone() };
         Some((rig, &config.settings))
@@ -79,7 +79,7 @@ fn is_of_one_kind(study: &Study, one: &Group<'_>, other: &Group<'_>) -> bool {
 }
 
 /// Nothing where one of them has another load.
-fn servers_of(group: &Group<'_>) -> Option<u32> {
+fn servers_of(group: &RepeatGroup<'_>) -> Option<u32> {
     let trial = group.done().next()?;
     match trial.servers.len() {
         0 => Some(1),
@@ -88,7 +88,7 @@ fn servers_of(group: &Group<'_>) -> Option<u32> {
     }
 }
 
-fn point(servers: u32, group: &Group<'_>, fewest: Option<&Group<'_>>) -> Option<Point> {
+fn point(servers: u32, group: &RepeatGroup<'_>, fewest: Option<&RepeatGroup<'_>>) -> Option<Point> {
     let tps = values(group, tps_each);
     let tps_each = Interval::of_repeats(&tps)?;
     Some(Point {
@@ -100,7 +100,7 @@ fn point(servers: u32, group: &Group<'_>, fewest: Option<&Group<'_>>) -> Option<
     })
 }
 
-fn values(group: &Group<'_>, of: fn(&Trial) -> Option<f64>) -> Vec<f64> {
+fn values(group: &RepeatGroup<'_>, of: fn(&Trial) -> Option<f64>) -> Vec<f64> {
     group.done().filter_map(of).collect()
 }
 

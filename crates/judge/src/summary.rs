@@ -11,7 +11,7 @@ use super::{Metric, is_comparable, is_of_too_few};
 
 /// The repeats of one configuration × workload × threads.
 #[derive(Debug)]
-pub struct Group<'a> {
+pub struct RepeatGroup<'a> {
     /// Place of the configuration in the study.
     pub config: usize,
     /// Place of the workload in the study.
@@ -24,7 +24,7 @@ pub struct Group<'a> {
 
 /// A figure over the repeats.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct RepeatStatistics {
     /// Arithmetic mean.
     pub mean: f64,
     /// Smallest.
@@ -35,30 +35,30 @@ pub struct Figure {
     pub values: Vec<f64>,
 }
 
-impl Group<'_> {
+impl RepeatGroup<'_> {
     /// The repeats that ended with results.
     pub fn done(&self) -> impl Iterator<Item = &Trial> {
         self.trials.iter().copied().filter(|trial| trial.state == State::Done)
     }
 
     /// The same with those repeats alone that may be compared; nothing where there are none.
-    pub fn comparable(&self) -> Option<Group<'_>> {
+    pub fn comparable(&self) -> Option<RepeatGroup<'_>> {
         let trials: Vec<&Trial> =
             self.trials.iter().copied().filter(|trial| is_comparable(trial)).collect();
-        (!trials.is_empty()).then_some(Group { trials, ..*self })
+        (!trials.is_empty()).then_some(RepeatGroup { trials, ..*self })
     }
 
     /// A value over the repeats that have it.
-    pub fn figure(&self, value: impl Fn(&Trial) -> Option<f64>) -> Option<Figure> {
-        Figure::of(self.done().filter_map(value).collect())
+    pub fn figure(&self, value: impl Fn(&Trial) -> Option<f64>) -> Option<RepeatStatistics> {
+        RepeatStatistics::of(self.done().filter_map(value).collect())
     }
 }
 
-impl Figure {
+impl RepeatStatistics {
     /// Nothing of nothing.
-    pub fn of(values: Vec<f64>) -> Option<Figure> {
+    pub fn of(values: Vec<f64>) -> Option<RepeatStatistics> {
         let first = *values.first()?;
-        Some(Figure {
+        Some(RepeatStatistics {
             mean: values.iter().sum::<f64>() / values.len() as f64,
             low: values.iter().copied().fold(first, f64::min),
             high: values.iter().copied().fold(first, f64::max),
@@ -77,26 +77,26 @@ pub fn result(trial: &Trial, name: &str) -> Option<f64> {
 }
 
 /// All groups in the order of the plan's matrix: workload, threads, configuration.
-pub fn groups(study: &Study) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+pub fn groups(study: &Study) -> Vec<RepeatGroup<'_>> {
+    let mut groups: Vec<RepeatGroup<'_>> = Vec::new();
     for trial in &study.trials {
         let config = study.configs.iter().position(|config| config.name == trial.key.config);
         let workload = study.workloads.iter().position(|one| one.name == trial.key.workload);
         let (Some(config), Some(workload)) = (config, workload) else { continue };
         let threads = trial.key.threads;
-        let same = |group: &&mut Group<'_>| {
+        let same = |group: &&mut RepeatGroup<'_>| {
             (group.config, group.workload, group.threads) == (config, workload, threads)
         };
         match groups.last_mut().filter(same) {
             Some(group) => group.trials.push(trial),
-            None => groups.push(Group { config, workload, threads, trials: vec![trial] }),
+            None => groups.push(RepeatGroup { config, workload, threads, trials: vec![trial] }),
         }
     }
     groups
 }
 
 /// The thread counts of these groups, ascending.
-pub fn threads_of<'a>(groups: impl Iterator<Item = &'a Group<'a>>) -> Vec<u32> {
+pub fn threads_of<'a>(groups: impl Iterator<Item = &'a RepeatGroup<'a>>) -> Vec<u32> {
     groups.map(|group| group.threads).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 

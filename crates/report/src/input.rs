@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_judge::Judgement;
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 use assay_study::Study;
 
 use crate::analysis::Analysis;
@@ -15,14 +15,14 @@ pub(crate) type Variables = [Vec<BTreeMap<String, String>>];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) study: &'a Study,
-    pub(crate) groups: &'a [Group<'a>],
+    pub(crate) groups: &'a [RepeatGroup<'a>],
     pub(crate) judgement: &'a Judgement,
     pub(crate) analysis: &'a Analysis,
     pub(crate) variables: &'a Variables,
 }
 
 impl<'a> Input<'a> {
-    pub(crate) fn of(analysis: &'a Analysis, groups: &'a [Group<'a>]) -> Input<'a> {
+    pub(crate) fn of(analysis: &'a Analysis, groups: &'a [RepeatGroup<'a>]) -> Input<'a> {
         Input {
             study: &analysis.study,
             groups,

@@ -12,7 +12,7 @@ pub type Results = BTreeMap<String, f64>;
 /// The quotients of the catalogue whose operands are in `results`.
 #[must_use]
 pub fn quotients(results: &Results) -> Results {
-    let value = |metric: &metrics::Metric| match metric.aggregation {
+    let value = |metric: &metrics::MetricEntry| match metric.aggregation {
         Aggregation::Quotient { over, under, scale } => {
             Some(results.get(over)? * scale / results.get(under)?)
         }

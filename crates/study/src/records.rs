@@ -194,7 +194,7 @@ pub struct Series {
 
 impl Series {
     /// The empty series of a metric.
-    pub fn of(metric: &crate::metrics::Metric) -> Series {
+    pub fn of(metric: &crate::metrics::MetricEntry) -> Series {
         let (name, label) = (metric.name.into(), metric.stored_label().into());
         Series { name, unit: metric.unit, label, layer: metric.layer, points: Vec::new() }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::in_effect::Differing;
-use super::metrics::{Metric, metric};
+use super::metrics::{MetricEntry, metric};
 use super::sides::Sides;
 pub use super::unmonitored::{Below, Role, Unmonitored};
 
@@ -165,7 +165,7 @@ impl CpuUse {
     /// percent of one CPU.
     #[must_use]
     pub fn of_results(results: &BTreeMap<String, f64>, cpus: f64) -> CpuUse {
-        let figure = |metric: &Metric| results.get(metric.name).copied().unwrap_or(0.0);
+        let figure = |metric: &MetricEntry| results.get(metric.name).copied().unwrap_or(0.0);
         let busy = [
             metric!("cpu_user_percent"),
             metric!("cpu_nice_percent"),

@@ -3,7 +3,7 @@
 use super::{ComparisonEntry, ComparisonResult};
 use crate::print;
 use assay_base::text::counted;
-use assay_judge::{Circumstance, Comparison};
+use assay_judge::{Circumstance, JudgedComparison};
 use assay_report::words::{circumstance, reason, verdict};
 use assay_study::Events;
 
@@ -48,7 +48,7 @@ impl ComparisonEntry {
 
     /// Name that is unique among the comparisons.
     pub(super) fn name(&self) -> String {
-        let Comparison { metric, .. } = &self.comparison;
+        let JudgedComparison { metric, .. } = &self.comparison;
         format!("{}, {}, {}", self.head(), threads(&self.comparison), metric.label())
     }
 }
@@ -61,12 +61,12 @@ fn differs(indent: &str, differing: &Circumstance) -> String {
     format!("{indent}differs: {}", circumstance::text(differing))
 }
 
-fn threads(comparison: &Comparison) -> String {
+fn threads(comparison: &JudgedComparison) -> String {
     counted(u64::from(comparison.threads.unwrap_or_default()), "thread")
 }
 
 /// The verdict, and its reason on a line of its own if it has one.
-fn of(comparison: &Comparison) -> Vec<String> {
+fn of(comparison: &JudgedComparison) -> Vec<String> {
     let verdict = verdict::text_with_word(comparison);
     let line = format!("  {}, {}: {verdict}", threads(comparison), comparison.metric.label());
     let because =

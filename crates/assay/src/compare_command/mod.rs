@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::print;
 use assay_judge::power_cuts::power_cut_difference;
 use assay_judge::{
-    Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
+    Between, Chosen, Circumstance, JudgedComparison, Metric, between, circumstances, durability,
     scale_differences,
 };
 use assay_report::results_json::judgement as json;
@@ -144,7 +144,7 @@ struct ComparisonEntry {
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "circumstance::serialize")]
     differs: Vec<Circumstance>,
     #[serde(flatten, serialize_with = "json::comparison")]
-    comparison: Comparison,
+    comparison: JudgedComparison,
 }
 
 fn compare(args: &CompareArgs) -> Result<ComparisonResult> {

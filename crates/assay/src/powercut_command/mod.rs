@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use assay_base::text::{counted, time};
-use assay_judge::Comparison;
+use assay_judge::JudgedComparison;
 use assay_judge::power_cuts::{PowerCuts, recoveries};
 use assay_lab::power_cut::{self, CutProgress, CutRequest, KeptDisk};
 use assay_lab::rig::snapshot::LoadProgress;
@@ -213,10 +213,10 @@ fn conclude(wanted: &CutRequest<'_>, is_json: bool) -> Result<ExitCode> {
 /// A verdict, as JSON.
 #[derive(Serialize)]
 struct Judged(
-    #[serde(serialize_with = "assay_report::results_json::judgement::comparison")] Comparison,
+    #[serde(serialize_with = "assay_report::results_json::judgement::comparison")] JudgedComparison,
 );
 
-fn in_json(cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
+fn in_json(cuts: &PowerCuts<'_>, recovery: Option<&JudgedComparison>) -> serde_json::Value {
     json!({
         "config": cuts.config,
         "replica": cuts.replica,
@@ -234,7 +234,7 @@ fn in_json(cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::V
     })
 }
 
-fn tell(wanted: &CutRequest<'_>, cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) {
+fn tell(wanted: &CutRequest<'_>, cuts: &PowerCuts<'_>, recovery: Option<&JudgedComparison>) {
     print::line(format_args!("{}: {}", cuts.config, words::result(cuts)));
     print::line(format_args!("  {}", words::seen(cuts)));
     if let Some(recovery) = recovery {

@@ -22,7 +22,7 @@ use assay_lab::run::check::{PlannedServer, PlannedServers};
 use assay_plan::{DiskBase, Experiment, PlannedRig, PlannedTrial};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Outcome, TrialKey, Warning};
 use assay_system::interrupt::Interrupt;
 
@@ -39,7 +39,7 @@ fn not_comparable(warnings: &[Warning]) -> String {
 
 /// Describes a search's result.
 fn searched(results: &BTreeMap<String, f64>) -> String {
-    let figure = |metric: &Metric| results.get(metric.name).copied();
+    let figure = |metric: &MetricEntry| results.get(metric.name).copied();
     let low = figure(metric!("capacity_low_per_s"));
     let ends = low.zip(figure(metric!("capacity_high_per_s")));
     match figure(metric!("capacity_per_s")).zip(ends) {
@@ -173,7 +173,7 @@ impl Progress for ProgressView {
             view.change(|seen| seen.end_trial(count));
         }
         let figure =
-            |metric: &Metric| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
+            |metric: &MetricEntry| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
             None if outcome.capacity.is_some() => {

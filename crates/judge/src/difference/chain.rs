@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::difference::comparison::Comparison;
+use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
 use crate::difference::pairs::{Pair, Side, all};
 use crate::difference::runs::over;
 use crate::reconcile::factors;
-use crate::summary::{Group, groups};
+use crate::summary::{RepeatGroup, groups};
 use crate::trial::measured::Measured;
 use assay_study::metrics::metric;
 use assay_study::{Config, Study, Trial, TrialKey};
@@ -39,7 +39,7 @@ pub struct Step {
     /// What differs: layers of the rig and server settings, as [`factors`] names them.
     pub factors: Vec<String>,
     /// Throughput over the chain's thread counts.
-    pub throughput: Option<Comparison>,
+    pub throughput: Option<JudgedComparison>,
     /// Bytes for each transaction, where all configurations of the chain count them.
     pub taken: Option<Taken>,
 }
@@ -148,7 +148,7 @@ fn shared_threads(keys: &[&TrialKey], workload: &str, path: &[String]) -> Option
 /// What the runs of a chain's configurations counted.
 struct Counted<'a> {
     study: &'a Study,
-    groups: &'a [Group<'a>],
+    groups: &'a [RepeatGroup<'a>],
     threads: &'a BTreeSet<u32>,
     path: &'a [String],
 }
@@ -178,7 +178,7 @@ impl Counted<'_> {
             .threads
             .iter()
             .map(|threads| {
-                let is_it = |group: &&Group<'_>| {
+                let is_it = |group: &&RepeatGroup<'_>| {
                     group.threads == *threads
                         && self.study.configs.get(group.config).is_some_and(|c| c.name == config)
                         && self
@@ -188,7 +188,7 @@ impl Counted<'_> {
                             .is_some_and(|one| one.name == workload)
                 };
                 // A study lists its runs repeat by repeat, so a load may have several groups.
-                let its = self.groups.iter().filter(is_it).filter_map(Group::comparable);
+                let its = self.groups.iter().filter(is_it).filter_map(RepeatGroup::comparable);
                 let values: Vec<f64> = its
                     .flat_map(|group| group.done().filter_map(read).collect::<Vec<_>>())
                     .collect();

@@ -19,7 +19,7 @@ use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
 use crate::interval::LEVEL;
 use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
-use crate::trial::figure::Figure;
+use crate::trial::figure::RunFigure;
 use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 use assay_study::TrialKey;
@@ -45,7 +45,7 @@ pub enum Basis {
 
 /// Runs of one workload at one thread count that are compared.
 #[derive(Debug, Clone, Default)]
-pub struct Stratum<'a> {
+pub struct ComparedRuns<'a> {
     /// Runs of the baseline.
     pub base: Vec<&'a Measured>,
     /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
@@ -57,7 +57,7 @@ pub struct Stratum<'a> {
 /// Where runs are left out, so many must remain.
 const REPEATS_LEAST: usize = 2;
 
-impl<'a> Stratum<'a> {
+impl<'a> ComparedRuns<'a> {
     /// Of the runs of both sides. A run that failed forbids a verdict; one that is not comparable is left out if
     /// repeats enough remain without it, for what made it so was this machine and not the configuration.
     ///
@@ -67,7 +67,7 @@ impl<'a> Stratum<'a> {
         mut base: impl Iterator<Item = &'a Measured>,
         mut other: impl Iterator<Item = &'a Measured>,
         is_one_study: bool,
-    ) -> Result<Stratum<'a>, Reason> {
+    ) -> Result<ComparedRuns<'a>, Reason> {
         let mut left_out = Vec::new();
         let mut usable = |trials: &mut dyn Iterator<Item = &'a Measured>| {
             let mut its = Vec::new();
@@ -82,7 +82,7 @@ impl<'a> Stratum<'a> {
             Ok(its)
         };
         let (base, other) = (usable(&mut base)?, usable(&mut other)?);
-        let whole = Stratum { base, other, left_out };
+        let whole = ComparedRuns { base, other, left_out };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
         match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
             (0..REPEATS_LEAST, Some(trial)) => Err(Reason::TrialNotComparable(trial.clone())),
@@ -97,7 +97,7 @@ impl<'a> Stratum<'a> {
             Some((*trial, *self.other.iter().find(|one| one.key.repeat == trial.key.repeat)?))
         });
         let (base, other) = both.unzip();
-        Stratum { base, other, left_out: self.left_out }
+        ComparedRuns { base, other, left_out: self.left_out }
     }
 }
 
@@ -149,7 +149,7 @@ impl Difference {
 /// figure is absent or nothing tells how it varies.
 pub fn within_study(
     metric: Metric,
-    strata: &[Stratum<'_>],
+    strata: &[ComparedRuns<'_>],
     noise: Option<&NoiseSpread>,
     seed: u64,
 ) -> Option<Difference> {
@@ -161,7 +161,7 @@ pub fn within_study(
 /// The same without its permutation test.
 pub(crate) fn estimated(
     metric: Metric,
-    strata: &[Stratum<'_>],
+    strata: &[ComparedRuns<'_>],
     noise: Option<&NoiseSpread>,
 ) -> Option<Difference> {
     let pairs = pairs(metric, strata)?;
@@ -190,13 +190,16 @@ pub(crate) fn estimated(
 }
 
 /// The mean over thread counts, each with what its own repeats tell.
-fn each_paired(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Option<Spread> {
+fn each_paired(
+    pairs: &[Vec<[RunFigure; 2]>],
+    of: impl Fn(&[RunFigure; 2]) -> f64,
+) -> Option<Spread> {
     let each = pairs.iter().map(|one| paired(&one.iter().map(&of).collect::<Vec<f64>>()));
     Some(mean_of(&each.collect::<Option<Vec<Spread>>>()?))
 }
 
 /// The mean over thread counts of each repeat.
-fn by_repeat(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Vec<f64> {
+fn by_repeat(pairs: &[Vec<[RunFigure; 2]>], of: impl Fn(&[RunFigure; 2]) -> f64) -> Vec<f64> {
     let repeats = pairs.iter().map(Vec::len).min().unwrap_or(0);
     let of_one = |repeat: usize| {
         mean(&pairs.iter().map(|stratum| of(&stratum[repeat])).collect::<Vec<f64>>())
@@ -205,7 +208,7 @@ fn by_repeat(pairs: &[Vec<[Figure; 2]>], of: impl Fn(&[Figure; 2]) -> f64) -> Ve
 }
 
 /// The log ratio of each repeat.
-fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
+fn logs(pairs: &[Vec<[RunFigure; 2]>]) -> Vec<f64> {
     by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
 }
 
@@ -213,11 +216,11 @@ fn logs(pairs: &[Vec<[Figure; 2]>]) -> Vec<f64> {
 /// ([`Basis::SeparateRuns`]), on which no verdict rests.
 pub fn between_studies(
     metric: Metric,
-    strata: &[Stratum<'_>],
+    strata: &[ComparedRuns<'_>],
     noise: Option<&NoiseSpread>,
     seed: u64,
 ) -> Option<Difference> {
-    let sides: Vec<[Vec<Figure>; 2]> = strata
+    let sides: Vec<[Vec<RunFigure>; 2]> = strata
         .iter()
         .map(|one| {
             let of = |trials: &[&Measured]| {
@@ -227,9 +230,9 @@ pub fn between_studies(
         })
         .collect();
     let repeats = sides.iter().flatten().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
-    let each = |of: &dyn Fn(&Figure) -> f64| -> Option<Spread> {
+    let each = |of: &dyn Fn(&RunFigure) -> f64| -> Option<Spread> {
         let spreads = sides.iter().map(|side| {
-            let values = |figures: &[Figure]| figures.iter().map(of).collect::<Vec<f64>>();
+            let values = |figures: &[RunFigure]| figures.iter().map(of).collect::<Vec<f64>>();
             unpaired(&values(&side[0]), &values(&side[1]))
         });
         Some(mean_of(&spreads.collect::<Option<Vec<Spread>>>()?))
@@ -243,7 +246,7 @@ pub fn between_studies(
     let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
         (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
         _ => {
-            let runs: Vec<Vec<[Figure; 2]>> =
+            let runs: Vec<Vec<[RunFigure; 2]>> =
                 sides.iter().map(|[a, b]| vec![[as_one(a), as_one(b)]]).collect();
             let (log, _) = single(&runs, noise)?;
             (log, carried_over(&log, levels[1] - levels[0], levels), Basis::SeparateRuns)
@@ -252,7 +255,7 @@ pub fn between_studies(
     let permutation = match sides.as_slice() {
         [[a, b]] if basis == Basis::SeparateRepeats => {
             let logs =
-                |figures: &[Figure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
+                |figures: &[RunFigure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
             exchange(&logs(a), &logs(b), seed).map(|permuted| Permutation {
                 of: Units::RepeatsOfBothStudies,
                 units: a.len() + b.len(),
@@ -304,13 +307,13 @@ fn told(
     }
 }
 
-fn figure(metric: Metric, trial: &Measured) -> Option<Figure> {
+fn figure(metric: Metric, trial: &Measured) -> Option<RunFigure> {
     trial.figures.get(&metric).copied()
 }
 
 /// The figures of each stratum, repeat by repeat; nothing if one is absent.
-fn pairs(metric: Metric, strata: &[Stratum<'_>]) -> Option<Vec<Vec<[Figure; 2]>>> {
-    let of_stratum = |one: &Stratum<'_>| {
+fn pairs(metric: Metric, strata: &[ComparedRuns<'_>]) -> Option<Vec<Vec<[RunFigure; 2]>>> {
+    let of_stratum = |one: &ComparedRuns<'_>| {
         let both = one.base.iter().zip(&one.other);
         both.map(|(a, b)| Some([figure(metric, a)?, figure(metric, b)?])).collect()
     };
@@ -328,8 +331,8 @@ fn mean_of(spreads: &[Spread]) -> Spread {
 }
 
 /// Of one repeat: from its seconds, and from the noise floor where there is one.
-fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
-    let firsts: Vec<[Figure; 2]> =
+fn single(pairs: &[Vec<[RunFigure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
+    let firsts: Vec<[RunFigure; 2]> =
         pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
     let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
     let mut all = mean_of(&spreads?);
@@ -342,7 +345,7 @@ fn single(pairs: &[Vec<[Figure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Sp
 }
 
 /// The geometric mean of runs as if it were one run's figure.
-fn as_one(figures: &[Figure]) -> Figure {
+fn as_one(figures: &[RunFigure]) -> RunFigure {
     let n = figures.len() as f64;
     let logs: Vec<f64> = figures.iter().map(|one| one.value.ln()).collect();
     let known: Option<Vec<MeanVariance>> = figures.iter().map(|one| one.within).collect();
@@ -350,10 +353,10 @@ fn as_one(figures: &[Figure]) -> Figure {
         variance: all.iter().map(|one| one.variance).sum::<f64>() / (n * n),
         df: all.iter().map(|one| one.df).sum(),
     });
-    Figure { value: mean(&logs).exp(), within }
+    RunFigure { value: mean(&logs).exp(), within }
 }
 
-fn single_of([a, b]: &[Figure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {
+fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {
     let value = (b.value / a.value).ln();
     let seconds = a.within.zip(b.within);
     let known = |one: MeanVariance| (one.variance, one.df);

@@ -1,7 +1,7 @@
 //! One configuration beside another, told in full: how far it lies from it, with p corrected over the thread counts,
 //! and the verdict.
 
-use crate::difference::compare::{Difference, Stratum};
+use crate::difference::compare::{ComparedRuns, Difference};
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
@@ -15,7 +15,7 @@ pub(crate) const SEED: u64 = 1;
 
 /// One configuration against another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct JudgedComparison {
     /// The workload.
     pub workload: String,
     /// Connections; absent over all thread counts that both have.
@@ -46,9 +46,9 @@ pub struct Comparison {
     pub left_out: Vec<TrialKey>,
 }
 
-impl Comparison {
+impl JudgedComparison {
     /// Whether both are of the same two sides.
-    pub fn is_of_same_pair(&self, other: &Comparison) -> bool {
+    pub fn is_of_same_pair(&self, other: &JudgedComparison) -> bool {
         (&self.workload, &self.config) == (&other.workload, &other.config)
             && (&self.baseline, &self.against_workload)
                 == (&other.baseline, &other.against_workload)
@@ -81,9 +81,9 @@ impl Teller<'_> {
     pub(crate) fn of_thread_counts(
         &self,
         counts: &[u32],
-        strata: &[Result<Stratum<'_>, Reason>],
-        compare: impl Fn(&[Stratum<'_>]) -> Option<Difference>,
-    ) -> Vec<Comparison> {
+        strata: &[Result<ComparedRuns<'_>, Reason>],
+        compare: impl Fn(&[ComparedRuns<'_>]) -> Option<Difference>,
+    ) -> Vec<JudgedComparison> {
         let differences: Vec<Option<Difference>> =
             strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
         let corrected = correct(&differences);
@@ -98,10 +98,10 @@ impl Teller<'_> {
     pub(crate) fn told(
         &self,
         threads: Option<u32>,
-        strata: Result<&[Stratum<'_>], Reason>,
+        strata: Result<&[ComparedRuns<'_>], Reason>,
         difference: Option<Difference>,
         p: Option<f64>,
-    ) -> Comparison {
+    ) -> JudgedComparison {
         let left_out: Vec<TrialKey> = strata
             .iter()
             .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
@@ -115,7 +115,7 @@ impl Teller<'_> {
         };
         let factor =
             |one: &Difference| improvement_factor(1.0, one.ratio, self.metric.is_better_higher());
-        Comparison {
+        JudgedComparison {
             workload: self.workload.to_owned(),
             threads,
             baseline: self.baseline.to_owned(),
@@ -134,7 +134,7 @@ impl Teller<'_> {
 }
 
 /// Why nothing can be told of runs that nothing forbids.
-fn why_none(strata: &[Stratum<'_>], metric: Metric) -> Reason {
+fn why_none(strata: &[ComparedRuns<'_>], metric: Metric) -> Reason {
     let mut trials = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
     let absent = trials.find_map(|trial| Some((&trial.key, *trial.absent.get(&metric)?)));
     absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))

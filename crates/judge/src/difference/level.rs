@@ -12,13 +12,13 @@ use crate::difference::compare::Basis;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::interval::Interval;
 use crate::statistics::Spread;
-use crate::trial::figure::Figure;
+use crate::trial::figure::RunFigure;
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
 /// Throughput of one configuration × workload × threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Level {
+pub struct ThroughputLevel {
     /// Name of the configuration.
     pub config: String,
     /// Name of the workload.
@@ -32,11 +32,11 @@ pub struct Level {
 }
 
 /// Of every configuration × workload × threads that has throughput, in the order of the runs.
-pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<Level> {
-    let mut found: Vec<Level> = Vec::new();
+pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<ThroughputLevel> {
+    let mut found: Vec<ThroughputLevel> = Vec::new();
     for trial in trials {
         let key = &trial.key;
-        let is_it = |one: &Level| {
+        let is_it = |one: &ThroughputLevel| {
             (&one.config, &one.workload, one.threads) == (&key.config, &key.workload, key.threads)
         };
         if found.iter().any(is_it) {
@@ -46,11 +46,11 @@ pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<Level> {
             (&one.key.config, &one.key.workload, one.key.threads)
                 == (&key.config, &key.workload, key.threads)
         });
-        let figures: Vec<Figure> =
+        let figures: Vec<RunFigure> =
             its.filter_map(|one| one.figures.get(&Metric::Throughput).copied()).collect();
         let noise = aa_runs.spread(Metric::Throughput, &key.workload);
         let Some((tps, basis)) = level(&figures, noise.as_ref()) else { continue };
-        found.push(Level {
+        found.push(ThroughputLevel {
             config: key.config.clone(),
             workload: key.workload.clone(),
             threads: key.threads,
@@ -62,7 +62,7 @@ pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<Level> {
 }
 
 /// The mean of these figures, which are above zero, with its interval.
-fn level(figures: &[Figure], noise: Option<&NoiseSpread>) -> Option<(Interval, Option<Basis>)> {
+fn level(figures: &[RunFigure], noise: Option<&NoiseSpread>) -> Option<(Interval, Option<Basis>)> {
     let one = match figures {
         [one] => one,
         several => {
@@ -93,8 +93,8 @@ mod tests {
     use crate::statistics::MeanVariance;
     use crate::statistics::simulated::Noise;
 
-    fn figure(value: f64, variance: Option<f64>) -> Figure {
-        Figure { value, within: variance.map(|variance| MeanVariance { variance, df: 30.0 }) }
+    fn figure(value: f64, variance: Option<f64>) -> RunFigure {
+        RunFigure { value, within: variance.map(|variance| MeanVariance { variance, df: 30.0 }) }
     }
 
     #[test]

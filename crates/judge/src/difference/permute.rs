@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::difference::compare::Stratum;
+use crate::difference::compare::ComparedRuns;
 use crate::statistics::{Permuted, flip_signs, mean, settling_seconds};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
@@ -41,7 +41,7 @@ pub struct Permutation {
 /// Of the log ratios of repeats if there are enough, else of blocks of time within them.
 pub(crate) fn permutation(
     metric: Metric,
-    strata: &[Stratum<'_>],
+    strata: &[ComparedRuns<'_>],
     logs: &[f64],
     seed: u64,
 ) -> Option<Permutation> {

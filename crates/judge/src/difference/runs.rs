@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::difference::compare::{Stratum, within_study};
-use crate::difference::comparison::{Comparison, SEED, Teller};
+use crate::difference::compare::{ComparedRuns, within_study};
+use crate::difference::comparison::{JudgedComparison, SEED, Teller};
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::pairs::{Pair, Side};
 use crate::difference::reason::Reason;
@@ -18,7 +18,7 @@ pub(crate) fn of_pairs(
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
     margin: f64,
-) -> Vec<Comparison> {
+) -> Vec<JudgedComparison> {
     let mut found = Vec::new();
     for pair in pairs {
         let runs = Runs { pair, trials, among: None };
@@ -36,7 +36,7 @@ pub(crate) fn over(
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
     margin: f64,
-) -> Option<Comparison> {
+) -> Option<JudgedComparison> {
     let runs = Runs { pair, trials, among: Some(threads) };
     let noise = widest(aa_runs, Metric::Throughput, pair);
     runs.judged(Metric::Throughput, noise.as_ref(), margin).pop()
@@ -59,11 +59,16 @@ struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// At each thread count, and over all.
-    fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Comparison> {
+    fn judged(
+        &self,
+        metric: Metric,
+        noise: Option<&NoiseSpread>,
+        margin: f64,
+    ) -> Vec<JudgedComparison> {
         let counts = self.thread_counts();
-        let strata: Vec<Result<Stratum<'a>, Reason>> =
+        let strata: Vec<Result<ComparedRuns<'a>, Reason>> =
             counts.iter().map(|threads| self.stratum(*threads)).collect();
-        let of = |strata: &[Stratum<'_>]| within_study(metric, strata, noise, SEED);
+        let of = |strata: &[ComparedRuns<'_>]| within_study(metric, strata, noise, SEED);
         let Pair { judged, against, question } = self.pair;
         let is_across = judged.workload != against.workload;
         let teller = Teller {
@@ -78,14 +83,14 @@ impl<'a> Runs<'a> {
         };
         let mut all = teller.of_thread_counts(&counts, &strata, of);
         if counts.len() > 1 {
-            let whole: Result<Vec<Stratum<'a>>, Reason> = strata.into_iter().collect();
+            let whole: Result<Vec<ComparedRuns<'a>>, Reason> = strata.into_iter().collect();
             let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
             let each: Vec<(u32, Conclusion)> =
                 all.iter().filter_map(|one| Some((one.threads?, one.verdict.conclusion))).collect();
             let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
             let verdict = whole.verdict.beside(&each);
-            all.push(Comparison { verdict, ..whole });
+            all.push(JudgedComparison { verdict, ..whole });
         }
         all
     }
@@ -114,8 +119,8 @@ impl<'a> Runs<'a> {
     }
 
     /// Repeats that both sides have; an error where a run forbids a verdict.
-    fn stratum(&self, threads: u32) -> Result<Stratum<'a>, Reason> {
+    fn stratum(&self, threads: u32) -> Result<ComparedRuns<'a>, Reason> {
         let of = |side| self.of_side(side).filter(move |trial| trial.key.threads == threads);
-        Stratum::of(of(&self.pair.against), of(&self.pair.judged), true)
+        ComparedRuns::of(of(&self.pair.against), of(&self.pair.judged), true)
     }
 }

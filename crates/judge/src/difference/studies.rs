@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::difference::compare::{Stratum, between_studies, within_study};
-use crate::difference::comparison::{Comparison, SEED, Teller};
+use crate::difference::compare::{ComparedRuns, between_studies, within_study};
+use crate::difference::comparison::{JudgedComparison, SEED, Teller};
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
@@ -83,7 +83,7 @@ fn only_in(
 ///
 /// # Errors
 /// A store that cannot be read.
-pub fn between(asked: &Between<'_>) -> Result<Vec<Comparison>> {
+pub fn between(asked: &Between<'_>) -> Result<Vec<JudgedComparison>> {
     let (a, b) = (&asked.a, &asked.b);
     let trials = [measured(a.store, &a.study.trials)?, measured(b.store, &b.study.trials)?];
     let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
@@ -127,7 +127,7 @@ fn of_workload(
     workload: &str,
     metric: Metric,
     margin: f64,
-) -> Vec<Comparison> {
+) -> Vec<JudgedComparison> {
     let sides = [(&trials[0], &asked.a), (&trials[1], &asked.b)];
     let its = |side: usize| {
         let (trials, chosen) = sides[side];
@@ -138,11 +138,11 @@ fn of_workload(
     let counts = |side: usize| its(side).map(|trial| trial.key.threads).collect::<BTreeSet<u32>>();
     let both: Vec<u32> = counts(0).intersection(&counts(1)).copied().collect();
     let noise = spread(&sides, metric, workload);
-    let stratum = |threads: &u32| -> Result<Stratum<'_>, Reason> {
+    let stratum = |threads: &u32| -> Result<ComparedRuns<'_>, Reason> {
         let of = |side: usize| its(side).filter(|trial| trial.key.threads == *threads);
-        Stratum::of(of(0), of(1), asked.is_one_study)
+        ComparedRuns::of(of(0), of(1), asked.is_one_study)
     };
-    let strata: Vec<Result<Stratum<'_>, Reason>> = both.iter().map(stratum).collect();
+    let strata: Vec<Result<ComparedRuns<'_>, Reason>> = both.iter().map(stratum).collect();
     let teller = Teller {
         workload,
         baseline: &asked.a.config.name,

@@ -64,7 +64,7 @@ pub enum Pages {
 /// When a commit is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Commits {
+pub enum CommitDurability {
     /// What is stored does not tell.
     Unknown,
     /// When the operating system writes its cache out: `sync_binlog = 0`.
@@ -109,7 +109,7 @@ pub enum Checks {
 
 /// What else should be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Note {
+pub enum DurabilityNote {
     /// `DETECT_ONLY`: torn pages are detected but not repaired.
     TornPagesNotMended,
     /// Without checksums recovery cannot tell a torn page from a whole one.
@@ -138,7 +138,7 @@ pub struct Durability {
     /// What keeps a page whole.
     pub pages: Pages,
     /// When a commit is on the disk.
-    pub commits: Commits,
+    pub commits: CommitDurability,
     /// What becomes of a flush.
     pub flushes: Flushes,
     /// Checksums of pages.
@@ -146,7 +146,7 @@ pub struct Durability {
     /// Checksums of the redo log.
     pub log_checksums: Checks,
     /// What else should be known.
-    pub notes: Vec<Note>,
+    pub notes: Vec<DurabilityNote>,
 }
 
 /// How far something can be relied upon.
@@ -194,11 +194,11 @@ pub enum Lag {
 
 /// Something that two configurations do not keep alike: how the one does, and how the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
+pub enum DurabilityDifference {
     /// What keeps pages whole.
     Pages(Pages, Pages),
     /// When commits are on the disk.
-    Commits(Commits, Commits),
+    Commits(CommitDurability, CommitDurability),
     /// What becomes of flushes.
     Flushes(Flushes, Flushes),
     /// Checksums of pages.
@@ -210,9 +210,9 @@ pub enum Difference {
 impl Durability {
     /// Puts the parts together: the class follows from them.
     fn of(
-        (pages, commits, flushes): (Pages, Commits, Flushes),
+        (pages, commits, flushes): (Pages, CommitDurability, Flushes),
         (page_checksums, log_checksums): (Checks, Checks),
-        notes: Vec<Note>,
+        notes: Vec<DurabilityNote>,
     ) -> Durability {
         Durability {
             class: class(pages, commits, flushes),
@@ -228,32 +228,34 @@ impl Durability {
     /// What survives a power cut.
     pub fn kept(&self) -> Kept {
         match self.flushes {
-            flushes if self.commits == Commits::None => Kept::Files(flushes),
+            flushes if self.commits == CommitDurability::None => Kept::Files(flushes),
             Flushes::Lost => Kept::Nothing,
             _ => Kept::Of(self.pages.safety(), self.commits.lag()),
         }
     }
 
     /// What is not the same in another; nothing where speeds of both may be compared as they are.
-    pub fn differs(&self, other: &Durability) -> Vec<Difference> {
+    pub fn differs(&self, other: &Durability) -> Vec<DurabilityDifference> {
         let (page_checksums, log_checksums) = (self.page_checksums, self.log_checksums);
         let aspects = [
-            (self.pages != other.pages).then_some(Difference::Pages(self.pages, other.pages)),
+            (self.pages != other.pages)
+                .then_some(DurabilityDifference::Pages(self.pages, other.pages)),
             (self.commits != other.commits)
-                .then_some(Difference::Commits(self.commits, other.commits)),
+                .then_some(DurabilityDifference::Commits(self.commits, other.commits)),
             (self.flushes != other.flushes)
-                .then_some(Difference::Flushes(self.flushes, other.flushes)),
-            (page_checksums != other.page_checksums)
-                .then_some(Difference::PageChecksums(page_checksums, other.page_checksums)),
+                .then_some(DurabilityDifference::Flushes(self.flushes, other.flushes)),
+            (page_checksums != other.page_checksums).then_some(
+                DurabilityDifference::PageChecksums(page_checksums, other.page_checksums),
+            ),
             (log_checksums != other.log_checksums)
-                .then_some(Difference::LogChecksums(log_checksums, other.log_checksums)),
+                .then_some(DurabilityDifference::LogChecksums(log_checksums, other.log_checksums)),
         ];
         aspects.into_iter().flatten().collect()
     }
 
     /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where
     /// they keep the same, by whatever means.
-    pub fn unlike(&self, other: &Durability) -> Vec<Difference> {
+    pub fn unlike(&self, other: &Durability) -> Vec<DurabilityDifference> {
         let alike = self.kept().as_meant() == other.kept().as_meant();
         if alike { Vec::new() } else { self.differs(other) }
     }
@@ -272,7 +274,7 @@ impl Kept {
     }
 }
 
-fn class(pages: Pages, commits: Commits, flushes: Flushes) -> Class {
+fn class(pages: Pages, commits: CommitDurability, flushes: Flushes) -> Class {
     match (pages.safety(), commits.safety()) {
         _ if flushes == Flushes::Lost => Class::PagesAtRisk,
         (PageSafety::AtRisk | PageSafety::AtRiskInRecovery, _) => Class::PagesAtRisk,
@@ -299,24 +301,23 @@ impl Pages {
     }
 }
 
-impl Commits {
+impl CommitDurability {
     fn safety(self) -> PageSafety {
         match self {
-            Commits::Unknown | Commits::None => PageSafety::Unknown,
-            Commits::AtCommit => PageSafety::Safe,
+            CommitDurability::Unknown | CommitDurability::None => PageSafety::Unknown,
+            CommitDurability::AtCommit => PageSafety::Safe,
             _ => PageSafety::AtRisk,
         }
     }
 
     fn lag(self) -> Lag {
         match self {
-            Commits::Unknown | Commits::None => Lag::Unknown,
-            Commits::LeftToSystem => Lag::LeftToSystem,
-            Commits::EachGroups(groups) => Lag::Groups(groups),
-            Commits::EachSeconds(seconds) | Commits::WrittenThenEachSeconds(seconds) => {
-                Lag::Seconds(seconds)
-            }
-            Commits::AtCommit => Lag::None,
+            CommitDurability::Unknown | CommitDurability::None => Lag::Unknown,
+            CommitDurability::LeftToSystem => Lag::LeftToSystem,
+            CommitDurability::EachGroups(groups) => Lag::Groups(groups),
+            CommitDurability::EachSeconds(seconds)
+            | CommitDurability::WrittenThenEachSeconds(seconds) => Lag::Seconds(seconds),
+            CommitDurability::AtCommit => Lag::None,
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use assay_innodb::{PageRecovery, recovery_of};
 
-use super::{Checks, Commits, Durability, Flushes, Note, Pages};
+use super::{Checks, CommitDurability, Durability, DurabilityNote, Flushes, Pages};
 use assay_study::switches::{NO_BINARY_LOG, is_off};
 use assay_study::{Cache, Config, Disk, Store, Study};
 
@@ -32,7 +32,7 @@ pub fn of_config(
     let flushes = flushes(server, disk, &mut notes);
     let log_checksums = on_or_off(server.text("innodb_log_checksums"), Checks::On);
     if log_checksums == Checks::Off {
-        notes.push(Note::LogEndNotFound);
+        notes.push(DurabilityNote::LogEndNotFound);
     }
     let parts = (pages, commits(server), flushes);
     Durability::of(parts, (page_checksums, log_checksums), notes)
@@ -43,7 +43,11 @@ pub fn of_files(disk: Option<&Disk>) -> Durability {
     let settings = BTreeMap::new();
     let mut notes = Vec::new();
     let flushes = flushes(Server { settings: &settings, variables: None }, disk, &mut notes);
-    Durability::of((Pages::Unknown, Commits::None, flushes), (Checks::Off, Checks::Off), notes)
+    Durability::of(
+        (Pages::Unknown, CommitDurability::None, flushes),
+        (Checks::Off, Checks::Off),
+        notes,
+    )
 }
 
 /// What a configuration of a stored study keeps, by the variables of the first server that was asked for them.
@@ -142,25 +146,25 @@ fn pages(
     server: Server<'_>,
     disk: Option<&Disk>,
     checksums: Checks,
-    notes: &mut Vec<Note>,
+    notes: &mut Vec<DurabilityNote>,
 ) -> Pages {
     let is_skipped =
         server.variables.is_none() && server.settings.contains_key("skip_innodb_doublewrite");
     match server.text("innodb_doublewrite").as_deref() {
         _ if is_skipped => written_once(server, disk),
         Some("DETECT_ONLY") => {
-            notes.push(Note::TornPagesNotMended);
+            notes.push(DurabilityNote::TornPagesNotMended);
             written_once(server, disk)
         }
         Some(text) if is_off(text) => written_once(server, disk),
         _ if checksums == Checks::Off => {
-            notes.push(Note::TornPagesNotFound);
+            notes.push(DurabilityNote::TornPagesNotFound);
             // It is as good as the disk alone.
             written_once(server, disk).max(Pages::TwiceInVain)
         }
         Some("FAST") => written_twice_fast(server, disk, notes),
         _ => {
-            notes.extend(is_copy_at_risk(server, disk).then_some(Note::CopyNotFlushed));
+            notes.extend(is_copy_at_risk(server, disk).then_some(DurabilityNote::CopyNotFlushed));
             written_twice(server, disk)
         }
     }
@@ -168,12 +172,16 @@ fn pages(
 
 /// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover those, which it does on one
 /// device and past the page cache (MDEV-33545).
-fn written_twice_fast(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Pages {
+fn written_twice_fast(
+    server: Server<'_>,
+    disk: Option<&Disk>,
+    notes: &mut Vec<DurabilityNote>,
+) -> Pages {
     if server.is_direct() {
-        notes.push(Note::DataFilesNotFlushed);
+        notes.push(DurabilityNote::DataFilesNotFlushed);
         return written_twice(server, disk);
     }
-    notes.push(Note::DataFilesNotFlushedNorDirect);
+    notes.push(DurabilityNote::DataFilesNotFlushedNorDirect);
     Pages::TwiceInVain
 }
 
@@ -214,14 +222,14 @@ fn is_copy_at_risk(server: Server<'_>, disk: Option<&Disk>) -> bool {
     is_volatile && server.is_direct() && !server.is_mariadb()
 }
 
-fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Flushes {
+fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<DurabilityNote>) -> Flushes {
     let method = server.text("innodb_flush_method");
     if matches!(method.as_deref(), Some("NOSYNC" | "LITTLESYNC")) {
-        notes.push(Note::FlushMethodForTests);
+        notes.push(DurabilityNote::FlushMethodForTests);
         return Flushes::Lost;
     }
     if method.as_deref().is_some_and(|method| method.contains("NO_FSYNC")) {
-        notes.push(Note::FlushMethodWithoutDataFiles);
+        notes.push(DurabilityNote::FlushMethodWithoutDataFiles);
     }
     let Some(disk) = disk else { return Flushes::Unknown };
     let has_barriers =
@@ -229,7 +237,7 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Fl
     match disk.cache {
         Some(Cache::Protected | Cache::Writethrough) => Flushes::NotNeeded,
         _ if !has_barriers && disk.kernel_cache.as_deref() != Some("write through") => {
-            notes.push(Note::NoBarriers);
+            notes.push(DurabilityNote::NoBarriers);
             Flushes::Lost
         }
         Some(_) => Flushes::Honoured,
@@ -239,24 +247,24 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Fl
 
 /// The redo log decides, and the binary log, where there is one: what it has lost is rolled back. MariaDB knows 3,
 /// which is no less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
-fn commits(server: Server<'_>) -> Commits {
+fn commits(server: Server<'_>) -> CommitDurability {
     let seconds = server.number("innodb_flush_log_at_timeout").unwrap_or(1);
     let redo = match server.text("innodb_flush_log_at_trx_commit").as_deref() {
-        None | Some("1" | "3") => Commits::AtCommit,
-        Some("0") => Commits::EachSeconds(seconds),
-        Some("2") => Commits::WrittenThenEachSeconds(seconds),
-        Some(_) => Commits::Unknown,
+        None | Some("1" | "3") => CommitDurability::AtCommit,
+        Some("0") => CommitDurability::EachSeconds(seconds),
+        Some("2") => CommitDurability::WrittenThenEachSeconds(seconds),
+        Some(_) => CommitDurability::Unknown,
     };
     if server.has_binary_log() { redo.min(binary_log(server)) } else { redo }
 }
 
 /// Left unset it is 1 on MySQL and 0 on MariaDB (both manuals).
-fn binary_log(server: Server<'_>) -> Commits {
+fn binary_log(server: Server<'_>) -> CommitDurability {
     let default = u64::from(!server.is_mariadb());
     match server.text("sync_binlog").map_or(Ok(default), |text| text.parse()) {
-        Ok(0) => Commits::LeftToSystem,
-        Ok(1) => Commits::AtCommit,
-        Ok(groups) => Commits::EachGroups(groups),
-        Err(_) => Commits::Unknown,
+        Ok(0) => CommitDurability::LeftToSystem,
+        Ok(1) => CommitDurability::AtCommit,
+        Ok(groups) => CommitDurability::EachGroups(groups),
+        Err(_) => CommitDurability::Unknown,
     }
 }

@@ -80,7 +80,7 @@ fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
     assert_eq!(off.kept(), Kept::Of(PageSafety::AtRisk, Lag::None));
     let detected = of(&mysql("innodb_doublewrite=DETECT_ONLY"), &image());
-    assert!(detected.notes.contains(&Note::TornPagesNotMended), "{detected:?}");
+    assert!(detected.notes.contains(&DurabilityNote::TornPagesNotMended), "{detected:?}");
 }
 
 #[test]
@@ -149,9 +149,12 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     assert_eq!(twice.unlike(&whole), [], "{:?}", twice.differs(&whole));
     let vouched = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
     let unlike = twice.unlike(&vouched);
-    assert_eq!(unlike[0], Difference::Pages(Pages::TwiceNotTried, Pages::AtomicByDevice));
+    assert_eq!(unlike[0], DurabilityDifference::Pages(Pages::TwiceNotTried, Pages::AtomicByDevice));
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
-    let commits = Difference::Commits(Commits::AtCommit, Commits::WrittenThenEachSeconds(1));
+    let commits = DurabilityDifference::Commits(
+        CommitDurability::AtCommit,
+        CommitDurability::WrittenThenEachSeconds(1),
+    );
     assert!(twice.unlike(&lax).contains(&commits));
 }
 
@@ -159,39 +162,47 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
 fn commits_are_as_late_as_the_later_of_both_logs() {
     let at = |changed: &str| of(&mysql(changed), &image());
     for (changed, commits, lag) in [
-        ("", Commits::AtCommit, Lag::None),
-        ("innodb_flush_log_at_trx_commit=0", Commits::EachSeconds(1), Lag::Seconds(1)),
-        ("innodb_flush_log_at_trx_commit=2", Commits::WrittenThenEachSeconds(1), Lag::Seconds(1)),
+        ("", CommitDurability::AtCommit, Lag::None),
+        ("innodb_flush_log_at_trx_commit=0", CommitDurability::EachSeconds(1), Lag::Seconds(1)),
+        (
+            "innodb_flush_log_at_trx_commit=2",
+            CommitDurability::WrittenThenEachSeconds(1),
+            Lag::Seconds(1),
+        ),
         (
             "innodb_flush_log_at_trx_commit=2 innodb_flush_log_at_timeout=5",
-            Commits::WrittenThenEachSeconds(5),
+            CommitDurability::WrittenThenEachSeconds(5),
             Lag::Seconds(5),
         ),
-        ("sync_binlog=0", Commits::LeftToSystem, Lag::LeftToSystem),
-        ("sync_binlog=100", Commits::EachGroups(100), Lag::Groups(100)),
+        ("sync_binlog=0", CommitDurability::LeftToSystem, Lag::LeftToSystem),
+        ("sync_binlog=100", CommitDurability::EachGroups(100), Lag::Groups(100)),
         (
             "innodb_flush_log_at_trx_commit=2 sync_binlog=0",
-            Commits::LeftToSystem,
+            CommitDurability::LeftToSystem,
             Lag::LeftToSystem,
         ),
-        ("sync_binlog=0 log_bin=OFF", Commits::AtCommit, Lag::None),
-        ("innodb_flush_log_at_trx_commit=7", Commits::Unknown, Lag::Unknown),
+        ("sync_binlog=0 log_bin=OFF", CommitDurability::AtCommit, Lag::None),
+        ("innodb_flush_log_at_trx_commit=7", CommitDurability::Unknown, Lag::Unknown),
     ] {
         let found = at(changed);
         assert_eq!(found.commits, commits, "{changed}");
         assert_eq!(found.kept(), Kept::Of(PageSafety::ReliesOnRecovery, lag), "{changed}");
         let class = match commits {
-            Commits::AtCommit => Class::ReliesOnRecovery,
-            Commits::Unknown => Class::Unknown,
+            CommitDurability::AtCommit => Class::ReliesOnRecovery,
+            CommitDurability::Unknown => Class::Unknown,
             _ => Class::CommitsAtRisk,
         };
         assert_eq!(found.class, class, "{changed}");
     }
-    assert_eq!(of(&mariadb(""), &image()).commits, Commits::AtCommit, "it has no binary log");
-    assert_eq!(of(&mariadb("log_bin=ON"), &image()).commits, Commits::LeftToSystem);
+    assert_eq!(
+        of(&mariadb(""), &image()).commits,
+        CommitDurability::AtCommit,
+        "it has no binary log"
+    );
+    assert_eq!(of(&mariadb("log_bin=ON"), &image()).commits, CommitDurability::LeftToSystem);
     assert_eq!(
         of(&mariadb("innodb_flush_log_at_trx_commit=3"), &image()).commits,
-        Commits::AtCommit
+        CommitDurability::AtCommit
     );
 }
 
@@ -225,7 +236,7 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
     }
     let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
     assert_eq!(found.class, Class::ReliesOnRecovery);
-    assert!(found.notes.contains(&Note::FlushMethodWithoutDataFiles), "{found:?}");
+    assert!(found.notes.contains(&DurabilityNote::FlushMethodWithoutDataFiles), "{found:?}");
 }
 
 #[test]
@@ -245,13 +256,14 @@ fn copies_without_checksums_help_nobody_and_whole_writes_do_without() {
     }
     let log = of(&mysql("innodb_log_checksums=OFF"), &image());
     assert_eq!((log.log_checksums, log.class), (Checks::Off, Class::ReliesOnRecovery));
-    assert!(log.notes.contains(&Note::LogEndNotFound), "{log:?}");
+    assert!(log.notes.contains(&DurabilityNote::LogEndNotFound), "{log:?}");
 }
 
 #[test]
 fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
-    let is_told =
-        |variables: &Names, disk: &Disk| of(variables, disk).notes.contains(&Note::CopyNotFlushed);
+    let is_told = |variables: &Names, disk: &Disk| {
+        of(variables, disk).notes.contains(&DurabilityNote::CopyNotFlushed)
+    };
     assert!(is_told(&mysql(""), &image()));
     assert!(is_told(&mysql(""), &model(Cache::Volatile, false)));
     assert!(!is_told(&mysql(""), &model(Cache::Protected, false)));
@@ -264,7 +276,7 @@ fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
 fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
     let settings = names("innodb_doublewrite=OFF skip_log_bin=ON sync_binlog=0");
     let asked = of_config(&settings, None, Some(&image()));
-    assert_eq!((asked.pages, asked.commits), (Pages::Single, Commits::AtCommit));
+    assert_eq!((asked.pages, asked.commits), (Pages::Single, CommitDurability::AtCommit));
     let read = of_config(&settings, Some(&mysql("log_bin=OFF")), Some(&image()));
     assert_eq!(read.pages, Pages::TwiceNotTried);
     let nothing = of_config(&Names::new(), None, None);
@@ -272,7 +284,7 @@ fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
     let skipped = of_config(&names("skip_innodb_doublewrite=ON"), None, Some(&image()));
     assert_eq!(skipped.pages, Pages::Single);
     let left = of_config(&names("log_bin=binlog sync_binlog=0"), None, Some(&image()));
-    assert_eq!(left.commits, Commits::LeftToSystem);
+    assert_eq!(left.commits, CommitDurability::LeftToSystem);
 }
 
 #[test]
@@ -290,8 +302,11 @@ fn classes_have_an_order_and_what_differs_is_named() {
     assert_eq!(safe.differs(&safe), []);
     assert_eq!(safe.differs(&of(&mysql("innodb_io_capacity=9"), &image())), [], "no durability");
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
-    assert_eq!(safe.differs(&off), [Difference::Pages(Pages::TwiceNotTried, Pages::Single)]);
+    assert_eq!(
+        safe.differs(&off),
+        [DurabilityDifference::Pages(Pages::TwiceNotTried, Pages::Single)]
+    );
     let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false)));
-    let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
+    let flushes = DurabilityDifference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
     assert_eq!(modelled, [flushes]);
 }

@@ -7,7 +7,7 @@ use assay_study::{PowerCut, Study};
 
 use super::PowerCuts;
 use crate::difference::compare::{Difference, between_samples};
-use crate::difference::comparison::{Comparison, SEED, baseline_of};
+use crate::difference::comparison::{JudgedComparison, SEED, baseline_of};
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
 use crate::papers::improvement_factor;
@@ -21,7 +21,7 @@ const UNDER: &str = "power cut";
 /// The recovery time of every configuration with power cuts against that of the baseline, or, if that has none, of the first that has;
 /// in the order of the study.
 #[must_use]
-pub fn recoveries(study: &Study) -> Vec<Comparison> {
+pub fn recoveries(study: &Study) -> Vec<JudgedComparison> {
     let all = PowerCuts::of_all(&study.power_cuts);
     let mut its = study
         .configs
@@ -37,7 +37,7 @@ pub fn recoveries(study: &Study) -> Vec<Comparison> {
     its.into_iter().map(|one| against(study, base, one)).collect()
 }
 
-fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> Comparison {
+fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedComparison {
     let margin = study.judging.margin();
     let found = compared(&study.power_cuts, base, one);
     let p = found.as_ref().ok().map(|found| p_of(found, 1));
@@ -47,7 +47,7 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> Comparis
     };
     let difference = found.ok();
     let factor = |one: &Difference| improvement_factor(1.0, one.ratio, METRIC.is_better_higher());
-    Comparison {
+    JudgedComparison {
         workload: UNDER.to_owned(),
         threads: None,
         baseline: base.config.to_owned(),

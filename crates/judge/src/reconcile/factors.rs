@@ -14,7 +14,7 @@ fn is_consequence(layer: &RigLayer) -> bool {
 
 /// Two configurations and what is not the same in them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
+pub struct FactorPair {
     /// The configuration that stands first in the plan.
     pub one: String,
     /// The other.
@@ -24,13 +24,13 @@ pub struct Pair {
 }
 
 /// Every pair of a study's configurations.
-pub fn of_pairs(study: &Study) -> Vec<Pair> {
+pub fn of_pairs(study: &Study) -> Vec<FactorPair> {
     let configs = study.configs.iter().enumerate();
     let pairs = configs.flat_map(|(place, one)| {
         study.configs.iter().skip(place + 1).map(move |other| (one, other))
     });
     pairs
-        .map(|(one, other)| Pair {
+        .map(|(one, other)| FactorPair {
             one: one.name.clone(),
             other: other.name.clone(),
             factors: factors(one, other),

@@ -9,14 +9,14 @@ mod factors;
 mod tests;
 mod trial;
 
-pub use factors::{Pair, factors, of_pairs};
+pub use factors::{FactorPair, factors, of_pairs};
 pub use trial::{file_bytes, of_results};
 
 pub use assay_study::{ExplainedWrites, Sides};
 
 /// What was found when figures were held against each other.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Check {
+pub struct CrossCheck {
     /// What was computed from what.
     pub sides: Sides,
     /// Whether they agree within the tolerance.
@@ -24,9 +24,9 @@ pub struct Check {
 }
 
 /// A check, where every figure in it is a number.
-fn check(sides: Sides, figures: &[f64], holds: bool) -> Option<Check> {
+fn check(sides: Sides, figures: &[f64], holds: bool) -> Option<CrossCheck> {
     let are_known = figures.iter().all(|figure| figure.is_finite());
-    are_known.then_some(Check { sides, holds })
+    are_known.then_some(CrossCheck { sides, holds })
 }
 
 /// Whether `one` lies within this share of `other`.
@@ -35,20 +35,20 @@ pub fn is_near(one: f64, other: f64, tolerance: f64) -> bool {
 }
 
 /// Threads = TPS × mean latency, in closed loop (Little, "A Proof for the Queuing Formula L = λW", 1961).
-pub fn little(threads: f64, tps: f64, latency_ms_mean: f64, tolerance: f64) -> Option<Check> {
+pub fn little(threads: f64, tps: f64, latency_ms_mean: f64, tolerance: f64) -> Option<CrossCheck> {
     let busy = tps * latency_ms_mean / 1000.0;
     check(Sides::Little { busy, threads }, &[threads, busy], is_near(busy, threads, tolerance))
 }
 
 /// Queries ÷ transactions is the recipe's.
-pub fn recipe(queries_per_transaction: f64, expected: f64, tolerance: f64) -> Option<Check> {
+pub fn recipe(queries_per_transaction: f64, expected: f64, tolerance: f64) -> Option<CrossCheck> {
     let holds = is_near(queries_per_transaction, expected, tolerance);
     let figures = [queries_per_transaction, expected];
     check(Sides::Recipe { queries_per_transaction, expected }, &figures, holds)
 }
 
 /// No more than 1 − p of all can be mean ÷ (1 − p) or more: Markov's inequality, for figures that are never below zero.
-pub fn markov(share: f64, percentile_ms: f64, mean_ms: f64, tolerance: f64) -> Option<Check> {
+pub fn markov(share: f64, percentile_ms: f64, mean_ms: f64, tolerance: f64) -> Option<CrossCheck> {
     let most_ms = mean_ms / (1.0 - share);
     let holds = percentile_ms <= most_ms * (1.0 + tolerance);
     let sides = Sides::Markov { share, percentile_ms, mean_ms, most_ms };
@@ -56,7 +56,7 @@ pub fn markov(share: f64, percentile_ms: f64, mean_ms: f64, tolerance: f64) -> O
 }
 
 /// Percentiles ascend, and none is above the longest. Names and milliseconds, in the order in which they must be.
-pub fn ascending(percentiles: &[(&'static str, f64)], tolerance: f64) -> Option<Check> {
+pub fn ascending(percentiles: &[(&'static str, f64)], tolerance: f64) -> Option<CrossCheck> {
     let figures: Vec<f64> = percentiles.iter().map(|(_, value)| *value).collect();
     let holds = figures.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + tolerance));
     let named = percentiles.iter().map(|(name, value)| ((*name).to_owned(), *value));
@@ -65,12 +65,12 @@ pub fn ascending(percentiles: &[(&'static str, f64)], tolerance: f64) -> Option<
 
 /// A rate that was asked for was reached. `events` of a Poisson process have a relative spread of 1/√n; three of those are
 /// allowed beside the tolerance.
-pub fn rate(achieved: f64, target: f64, events: f64, tolerance: f64) -> Option<Check> {
+pub fn rate(achieved: f64, target: f64, events: f64, tolerance: f64) -> Option<CrossCheck> {
     let least = target * (1.0 - tolerance - 3.0 / events.sqrt());
     check(Sides::Rate { achieved, target }, &[achieved, least], achieved >= least)
 }
 
 /// Two counts of the same bytes agree.
-fn same(sides: Sides, (one, other): (f64, f64), tolerance: f64) -> Option<Check> {
+fn same(sides: Sides, (one, other): (f64, f64), tolerance: f64) -> Option<CrossCheck> {
     check(sides, &[one / other], is_near(one, other, tolerance))
 }

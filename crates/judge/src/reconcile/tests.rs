@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use assay_study::{Config, Disk, Media, Rig};
 
-fn holds(check: Option<Check>) -> bool {
+fn holds(check: Option<CrossCheck>) -> bool {
     check.unwrap().holds
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, ExplainedWrites, Sides, ascending, check, little, markov, rate, same};
-use assay_study::metrics::{Metric, metric};
+use super::{CrossCheck, ExplainedWrites, Sides, ascending, check, little, markov, rate, same};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
 /// punching holes falls below.
@@ -38,10 +38,10 @@ const PERCENTILE_TOLERANCE: f64 = 0.005;
 
 /// Times of transactions by one clock.
 struct Times {
-    mean: &'static Metric,
+    mean: &'static MetricEntry,
     /// What each is called, the share of transactions within it, and where it stands.
-    percentiles: [(&'static str, f64, &'static Metric); 4],
-    max: &'static Metric,
+    percentiles: [(&'static str, f64, &'static MetricEntry); 4],
+    max: &'static MetricEntry,
 }
 
 const RESPONSE: Times = Times {
@@ -67,9 +67,9 @@ const SERVICE: Times = Times {
 };
 
 /// Every check that these results of a run with so many threads allow; what is not known is not checked.
-pub fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<Check> {
+pub fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<CrossCheck> {
     let figures = Figures(results);
-    let mut checks: Vec<Check> = [
+    let mut checks: Vec<CrossCheck> = [
         littles_law(figures, threads),
         target_rate(figures),
         device_bytes(figures),
@@ -89,17 +89,17 @@ pub fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<Check> {
 struct Figures<'a>(&'a BTreeMap<String, f64>);
 
 impl Figures<'_> {
-    fn get(self, metric: &Metric) -> Option<f64> {
+    fn get(self, metric: &MetricEntry) -> Option<f64> {
         self.0.get(metric.name).copied()
     }
 
-    fn or_zero(self, metric: &Metric) -> f64 {
+    fn or_zero(self, metric: &MetricEntry) -> f64 {
         self.get(metric).unwrap_or(0.0)
     }
 }
 
 /// In closed loop, that is without a target rate.
-fn littles_law(figures: Figures<'_>, threads: u32) -> Option<Check> {
+fn littles_law(figures: Figures<'_>, threads: u32) -> Option<CrossCheck> {
     if figures.get(metric!("target_rate")).is_some() {
         return None;
     }
@@ -111,14 +111,14 @@ fn littles_law(figures: Figures<'_>, threads: u32) -> Option<Check> {
     little(threads, tps, latency_ms, LITTLE_TOLERANCE + edges)
 }
 
-fn target_rate(figures: Figures<'_>) -> Option<Check> {
+fn target_rate(figures: Figures<'_>) -> Option<CrossCheck> {
     let (target, achieved) = (figures.get(metric!("target_rate"))?, figures.get(metric!("tps"))?);
     let seconds = figures.get(metric!("transactions"))? / achieved;
     rate(achieved, target, target * seconds, RATE_TOLERANCE)
 }
 
 /// What the device wrote is about what InnoDB, the binary log as far as it is known, and flushes explain.
-fn device_bytes(figures: Figures<'_>) -> Option<Check> {
+fn device_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     let files = figures.get(metric!("innodb_file_data_write_bytes_per_s"))?
         + figures.get(metric!("innodb_file_redo_write_bytes_per_s"))?
         + figures.get(metric!("innodb_file_doublewrite_write_bytes_per_s"))?;
@@ -136,7 +136,7 @@ fn device_bytes(figures: Figures<'_>) -> Option<Check> {
 }
 
 /// What the device wrote is about what was written to files past the page cache, and what flushes explain.
-pub fn file_bytes(written: f64, files: f64, flushes: f64) -> Option<Check> {
+pub fn file_bytes(written: f64, files: f64, flushes: f64) -> Option<CrossCheck> {
     if files <= BYTES_PER_S_LEAST {
         return None;
     }
@@ -156,7 +156,7 @@ fn flushes_per_s(figures: Figures<'_>) -> f64 {
 
 /// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no
 /// drive inside, which would be given nothing.
-fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
+fn drive_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     let taken =
         figures.get(metric!("drive_write_bytes_host_per_s")).filter(|taken| *taken > 0.0)?;
     let written = figures
@@ -166,7 +166,7 @@ fn drive_bytes(figures: Figures<'_>) -> Option<Check> {
 }
 
 /// What went to media is payload, tables, collection and checkpoints.
-fn media_parts(figures: Figures<'_>) -> Option<Check> {
+fn media_parts(figures: Figures<'_>) -> Option<CrossCheck> {
     let parts = figures.get(metric!("drive_write_bytes_payload_per_s"))?
         + figures.get(metric!("drive_write_bytes_table_per_s"))?
         + figures.get(metric!("drive_write_bytes_gc_per_s"))?
@@ -176,7 +176,7 @@ fn media_parts(figures: Figures<'_>) -> Option<Check> {
     same(Sides::Media { whole, parts }, (whole, parts), PARTS_TOLERANCE)
 }
 
-fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<Check> {
+fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<CrossCheck> {
     let known: Vec<(&'static str, f64, f64)> = times
         .percentiles
         .iter()
@@ -186,7 +186,7 @@ fn percentiles(figures: Figures<'_>, times: &Times) -> Vec<Check> {
     let bounds = known
         .iter()
         .filter_map(|&(_, share, value)| markov(share, value, mean?, PERCENTILE_TOLERANCE));
-    let mut checks: Vec<Check> = bounds.collect();
+    let mut checks: Vec<CrossCheck> = bounds.collect();
     let mut ladder: Vec<(&'static str, f64)> =
         known.iter().map(|&(name, _, value)| (name, value)).collect();
     ladder.extend(figures.get(times.max).map(|max| ("max", max)));

@@ -5,7 +5,7 @@ use super::{mean, t_quantile};
 
 /// A fitted slope with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedSlope {
     /// Slope, in the values' unit a step.
     pub slope: f64,
     /// Lower and upper end of its interval.
@@ -16,7 +16,7 @@ pub struct Line {
 /// [`super::mean_variance`]). The first cosine is left out of that: it is nearly a straight line itself, so the fit has taken it.
 /// Nothing of fewer than four values.
 #[must_use]
-pub fn line(series: &[f64], level: f64) -> Option<Line> {
+pub fn line(series: &[f64], level: f64) -> Option<FittedSlope> {
     let centre = (series.len() as f64 - 1.0) / 2.0;
     let height = mean(series);
     let places = || (0..series.len()).map(|t| t as f64 - centre);
@@ -26,5 +26,5 @@ pub fn line(series: &[f64], level: f64) -> Option<Line> {
         places().zip(series).map(|(x, value)| value - height - slope * x).collect();
     let (variance, df) = long_run_variance(&left, 2)?;
     let reach = t_quantile(0.5 + level / 2.0, df) * (variance / squares).sqrt();
-    Some(Line { slope, interval: (slope - reach, slope + reach) })
+    Some(FittedSlope { slope, interval: (slope - reach, slope + reach) })
 }

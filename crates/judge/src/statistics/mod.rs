@@ -13,7 +13,7 @@ mod spread;
 
 pub use distribution::{normal_cdf, t_quantile, t_two_sided_p};
 pub use holm::holm;
-pub use line::{Line, line};
+pub use line::{FittedSlope, line};
 pub use long_run::{MeanVariance, autocorrelation, mean_variance, settling_seconds};
 pub use permutation::{Permuted, exchange, flip_signs};
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use assay_testing::count;
 
 use super::trials;
-use crate::difference::compare::{Stratum, between_studies, estimated};
+use crate::difference::compare::{ComparedRuns, between_studies, estimated};
 use crate::difference::noise::AaRuns;
 use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
@@ -36,7 +36,7 @@ fn coverage(metric: Metric, truth: &Truth, repeats: u32, aa_runs: u32) -> f64 {
         let of = |config: &str| -> Vec<&Measured> {
             all.iter().filter(|one| one.key.config == config && one.key.threads == 8).collect()
         };
-        let stratum = Stratum { base: of("base"), other: of("other"), left_out: Vec::new() };
+        let stratum = ComparedRuns { base: of("base"), other: of("other"), left_out: Vec::new() };
         let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
         let (low, high) = found.ratio_interval;
         covered += u32::from((low..=high).contains(&ratio));
@@ -67,7 +67,7 @@ fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
                     (1..=repeats).map(|one| truth.trial(noise, key("a", 8, one), level)).collect()
                 };
                 let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
-                let stratum = Stratum {
+                let stratum = ComparedRuns {
                     base: a.iter().collect(),
                     other: b.iter().collect(),
                     left_out: Vec::new(),
@@ -172,7 +172,7 @@ fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
         let strata = [&one, &two].map(|all| {
             let of =
                 |config: &'static str| all.iter().filter(move |trial| trial.key.config == config);
-            Stratum::of(of("base"), of("other"), true).unwrap()
+            ComparedRuns::of(of("base"), of("other"), true).unwrap()
         });
         let found = estimated(Metric::Throughput, &strata, None).unwrap();
         found.ratio_interval.0 <= 1.1 && 1.1 <= found.ratio_interval.1

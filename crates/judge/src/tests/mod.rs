@@ -5,7 +5,7 @@ mod pairs;
 mod phases;
 mod verdicts;
 
-use super::Comparison;
+use super::JudgedComparison;
 use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key, study};
@@ -28,11 +28,11 @@ pub(super) fn trials(
     trials
 }
 
-pub(super) fn judged(trials: &[Measured], aa_runs: &[(&str, &str)]) -> Vec<Comparison> {
+pub(super) fn judged(trials: &[Measured], aa_runs: &[(&str, &str)]) -> Vec<JudgedComparison> {
     let study = study(&["base", "other"], aa_runs);
     comparisons(&study, trials, &AaRuns::of(trials, &study.judging.aa_runs), 0.03)
 }
 
-pub(super) fn throughput(trials: &[Measured]) -> Comparison {
+pub(super) fn throughput(trials: &[Measured]) -> JudgedComparison {
     judged(trials, &[]).remove(0)
 }

@@ -20,7 +20,7 @@ pub const ABOVE_LEAST: f64 = 5.0;
 
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct RunFigure {
     /// Its value, in the metric's unit; positive.
     pub value: f64,
     /// Variance of its logarithm from one stretch of time to another within the run, if that can be told.
@@ -64,7 +64,7 @@ pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, who
             None => of_mean(&trial.tps),
             Some(tail) => of_percentile(&seconds, whole, value, tail),
         };
-        trial.figures.insert(metric, Figure { value, within });
+        trial.figures.insert(metric, RunFigure { value, within });
     }
 }
 
@@ -79,15 +79,15 @@ pub(crate) fn searched_figure(trial: &mut Measured, results: &BTreeMap<String, f
 
 /// The rate that was found. How far it is open is what its own interval says, whose ends are 1.645 standard errors away on the
 /// logarithm.
-fn searched(results: &BTreeMap<String, f64>) -> Option<Figure> {
-    let of = |metric: &'static metrics::Metric| results.get(metric.name).copied();
+fn searched(results: &BTreeMap<String, f64>) -> Option<RunFigure> {
+    let of = |metric: &'static metrics::MetricEntry| results.get(metric.name).copied();
     let value = of(metric!("capacity_per_s")).filter(|value| *value > 0.0 && value.is_finite())?;
     let ends = of(metric!("capacity_low_per_s")).zip(of(metric!("capacity_high_per_s")));
     let within = ends.filter(|(low, high)| *low > 0.0 && high > low).map(|(low, high)| {
         let error = (high / low).ln() / (2.0 * Z_OF_90_PERCENT);
         MeanVariance { variance: error * error, df: SEARCH_DF }
     });
-    Some(Figure { value, within })
+    Some(RunFigure { value, within })
 }
 
 /// The standard normal distribution's 95th percentile.
@@ -104,7 +104,7 @@ pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) 
             let metric = Metric::Statement(percentile);
             match percentile.value_ms(&one.buckets, ABOVE_LEAST) {
                 Some(value) if value > 0.0 => {
-                    trial.figures.insert(metric, Figure { value, within: None });
+                    trial.figures.insert(metric, RunFigure { value, within: None });
                 }
                 Some(value) => {
                     trial.absent.insert(metric, Absent::Unusable(value));

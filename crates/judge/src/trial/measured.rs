@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::trial::figure::{Absent, Figure, figures, searched_figure, statement_figures};
+use crate::trial::figure::{Absent, RunFigure, figures, searched_figure, statement_figures};
 use crate::trial::metric::Metric;
 use crate::trial::sound::is_sound;
 use assay_study::{SecondLatencies, State, Store, Trial, TrialKey, Warning};
@@ -37,7 +37,7 @@ pub struct Measured {
     /// Response times, second by second, of the window alone.
     pub latencies: SecondLatencies,
     /// What is judged of it; absent where it cannot be told.
-    pub figures: BTreeMap<Metric, Figure>,
+    pub figures: BTreeMap<Metric, RunFigure>,
     /// Why figures are absent that one would expect.
     pub absent: BTreeMap<Metric, Absent>,
 }

@@ -39,7 +39,7 @@ impl Metric {
     }
 
     /// What the catalogue says of it, or of a time like it.
-    fn entry(self) -> &'static metrics::Metric {
+    fn entry(self) -> &'static metrics::MetricEntry {
         match self {
             Metric::Statement(_) | Metric::Recovery => metric!("latency_ms_p99"),
             Metric::Throughput => metric!("tps"),

@@ -70,7 +70,7 @@ pub fn buckets(latencies: &SecondLatencies, window: Window) -> Buckets {
 fn results(series: &[Series], times: &Buckets, window: Window) -> Results {
     let mut results = over_window(series, window);
     let inside = |name: &str| inside(series, name, window);
-    let mut put = |metric: &assay_study::metrics::Metric, value: Option<f64>| {
+    let mut put = |metric: &assay_study::metrics::MetricEntry, value: Option<f64>| {
         results.extend(value.map(|value| (metric.name.to_owned(), value)));
     };
     put(metric!("tps"), mean(&inside(metric!("tps").name)));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::statistics::{median, median_deviation};
 use crate::trial::measured::{CLOCK_BEGAN, Measured};
 use crate::trial::period::{Period, period, train};
-use assay_study::metrics::{Layer, Metric, Window, metric};
+use assay_study::metrics::{Layer, MetricEntry, Window, metric};
 use assay_study::{SecondLatency, Series, Trial, bucket_of};
 
 /// Windows shorter than this have no usual second.
@@ -159,7 +159,7 @@ impl Points {
     }
 }
 
-fn inside(series: &[Series], metric: &Metric, window: Window) -> Points {
+fn inside(series: &[Series], metric: &MetricEntry, window: Window) -> Points {
     series
         .iter()
         .find(|one| one.name == metric.name)

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::interval::LEVEL;
 use crate::statistics::{
-    Line, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
+    FittedSlope, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
 };
 
 /// Drift over the window that counts, in percent of its mean: what the warm-up until steady allows (`assay_load`, five seconds
@@ -20,7 +20,7 @@ const REST_LEAST: f64 = 1.0 / 3.0;
 /// Whether throughput held still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Held {
+pub enum Steadiness {
     /// Whatever drift there is does not count: its whole interval lies within the bound.
     Steady,
     /// It drifted by more than counts, or began elsewhere than it ended.
@@ -33,7 +33,7 @@ pub enum Held {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Steady {
     /// Over the whole window.
-    pub held: Held,
+    pub held: Steadiness,
     /// By how much it rose each minute, in percent of its mean.
     pub slope_percent_per_minute: f64,
     /// The interval of that.
@@ -63,9 +63,9 @@ pub fn steady(tps: &[f64]) -> Option<Steady> {
     let drift_percent = percent(fitted.slope * seconds);
     let held = held(tps);
     let settled_after_s = match held {
-        Held::Steady => Some(0),
-        Held::Drifting => settled_after(tps),
-        Held::TooShortToTell => None,
+        Steadiness::Steady => Some(0),
+        Steadiness::Drifting => settled_after(tps),
+        Steadiness::TooShortToTell => None,
     };
     Some(Steady {
         held,
@@ -87,19 +87,21 @@ fn settled_after(tps: &[f64]) -> Option<usize> {
     let least = SECONDS_LEAST.max((tps.len() as f64 * REST_LEAST) as usize);
     let step = (tps.len() / 10).max(1);
     let starts = (0..=tps.len() - least).step_by(step);
-    starts.into_iter().find(|start| held(&tps[*start..]) == Held::Steady)
+    starts.into_iter().find(|start| held(&tps[*start..]) == Steadiness::Steady)
 }
 
 /// By the interval of the drift over these seconds: within the bound, beyond it, or neither.
-fn held(tps: &[f64]) -> Held {
-    let Some(Line { interval, .. }) = line(tps, LEVEL) else { return Held::TooShortToTell };
+fn held(tps: &[f64]) -> Steadiness {
+    let Some(FittedSlope { interval, .. }) = line(tps, LEVEL) else {
+        return Steadiness::TooShortToTell;
+    };
     let percent = |slope: f64| slope * tps.len() as f64 / mean(tps) * 100.0;
     let (low, high) = (percent(interval.0), percent(interval.1));
     match () {
-        () if begins_elsewhere(tps) => Held::Drifting,
-        () if low > DRIFT_MOST_PERCENT || high < -DRIFT_MOST_PERCENT => Held::Drifting,
-        () if low >= -DRIFT_MOST_PERCENT && high <= DRIFT_MOST_PERCENT => Held::Steady,
-        () => Held::TooShortToTell,
+        () if begins_elsewhere(tps) => Steadiness::Drifting,
+        () if low > DRIFT_MOST_PERCENT || high < -DRIFT_MOST_PERCENT => Steadiness::Drifting,
+        () if low >= -DRIFT_MOST_PERCENT && high <= DRIFT_MOST_PERCENT => Steadiness::Steady,
+        () => Steadiness::TooShortToTell,
     }
 }
 
@@ -133,10 +135,10 @@ mod tests {
         let mut noise = Noise::new(5);
         let (mut steadies, mut falls) = (0, 0);
         for _ in 0..100 {
-            steadies += u32::from(held_of(&mut noise, 120, 0.02, 0.0).held == Held::Steady);
+            steadies += u32::from(held_of(&mut noise, 120, 0.02, 0.0).held == Steadiness::Steady);
             let found = held_of(&mut noise, 120, 0.02, 4.0);
             assert!(found.slope_percent_per_minute < 0.0);
-            let is_settled = found.settled_after_s.is_some() || found.held != Held::Drifting;
+            let is_settled = found.settled_after_s.is_some() || found.held != Steadiness::Drifting;
             falls += u32::from(!is_settled && found.drift_percent < 0.0);
         }
         assert!(steadies >= 92, "{steadies} of 100 that are steady");
@@ -146,21 +148,21 @@ mod tests {
     #[test]
     fn what_seconds_cannot_tell_is_not_called_steady() {
         let mut noise = Noise::new(8);
-        let count = |noise: &mut Noise, seconds: usize, fall: f64, held: Held| {
+        let count = |noise: &mut Noise, seconds: usize, fall: f64, held: Steadiness| {
             (0..100).filter(|_| held_of(noise, seconds, 0.1, fall).held == held).count()
         };
         // Ten seconds that waver by a tenth know a drift to some dozens of percent.
-        let untold = count(&mut noise, 10, 0.0, Held::TooShortToTell);
+        let untold = count(&mut noise, 10, 0.0, Steadiness::TooShortToTell);
         assert!(untold >= 85, "{untold} of 100 short ones");
         // A fall by a tenth in ten seconds hides in them, and is called steady by hardly any.
-        let steadies = count(&mut noise, 10, 10.0, Held::Steady);
+        let steadies = count(&mut noise, 10, 10.0, Steadiness::Steady);
         assert!(steadies <= 5, "{steadies} of 100 that fall");
         let found = held_of(&mut noise, 10, 0.1, 0.0);
-        assert_eq!((found.held, found.settled_after_s), (Held::TooShortToTell, None));
+        assert_eq!((found.held, found.settled_after_s), (Steadiness::TooShortToTell, None));
         let (low, high) = found.drift_interval;
         assert!(low < found.drift_percent && found.drift_percent < high, "{found:?}");
         // More seconds tell.
-        let steadies = count(&mut noise, 2400, 0.0, Held::Steady);
+        let steadies = count(&mut noise, 2400, 0.0, Steadiness::Steady);
         assert!(steadies >= 85, "{steadies} of 100 long ones");
     }
 

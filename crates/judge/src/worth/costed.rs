@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::baseline_of;
-use crate::summary::Group;
+use crate::summary::RepeatGroup;
 use assay_study::{Study, Trial};
 
 /// Throughput of a configuration under a load that makes no cost.
@@ -45,8 +45,8 @@ pub enum Why {
 /// Groups whose throughput makes costs, and the others.
 pub(crate) fn split<'a, 'b>(
     study: &Study,
-    groups: &'b [Group<'a>],
-) -> (Vec<&'b Group<'a>>, Vec<Uncosted>) {
+    groups: &'b [RepeatGroup<'a>],
+) -> (Vec<&'b RepeatGroup<'a>>, Vec<Uncosted>) {
     let mut costed = Vec::new();
     let mut uncosted = Vec::new();
     for group in groups {
@@ -63,7 +63,12 @@ pub(crate) fn split<'a, 'b>(
     (costed, uncosted)
 }
 
-fn why(study: &Study, groups: &[Group<'_>], group: &Group<'_>, config: &str) -> Option<Why> {
+fn why(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    group: &RepeatGroup<'_>,
+    config: &str,
+) -> Option<Why> {
     let is_at_a_rate = study.rate(&study.workloads.get(group.workload)?.name).is_some();
     if is_at_a_rate && !group.done().any(is_a_search) {
         return Some(Why::RateAsked);
@@ -80,7 +85,7 @@ fn is_a_search(trial: &Trial) -> bool {
 }
 
 /// The baseline, if it ran under the same load, else the first configuration that did.
-fn measure(study: &Study, groups: &[Group<'_>], group: &Group<'_>) -> Option<String> {
+fn measure(study: &Study, groups: &[RepeatGroup<'_>], group: &RepeatGroup<'_>) -> Option<String> {
     let same_load =
         groups.iter().filter(|one| (one.workload, one.threads) == (group.workload, group.threads));
     let names: Vec<&String> =

@@ -32,7 +32,7 @@ pub struct AtRate {
     /// Bytes that the whole device is given in a day.
     pub host_bytes_per_day: f64,
     /// From where that is.
-    pub rate: Rate,
+    pub rate: RateOrigin,
     /// So long it lasts.
     #[serde(flatten)]
     pub life: Life,
@@ -41,19 +41,19 @@ pub struct AtRate {
 /// From where a rate is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rate {
+pub enum RateOrigin {
     /// What the baseline is said to write in a day; of another configuration as much as the same transactions write.
     Asked,
     /// One drive write a day.
     OneDriveWriteADay,
 }
 
-impl Rate {
+impl RateOrigin {
     /// As tables have it.
     pub fn word(self) -> &'static str {
         match self {
-            Rate::Asked => "asked",
-            Rate::OneDriveWriteADay => "one_drive_write_a_day",
+            RateOrigin::Asked => "asked",
+            RateOrigin::OneDriveWriteADay => "one_drive_write_a_day",
         }
     }
 }
@@ -85,8 +85,8 @@ fn add_rates(all: &mut [DriveLife], baseline: Option<&str>, writes_per_day: Opti
         let own = one.endurance.host_bytes_per_transaction;
         let times = base.map_or(1.0, |base| own / base.host_bytes_per_transaction);
         let (rate, bytes) = match (writes_per_day, one.endurance.capacity_bytes) {
-            (Some(bytes), _) => (Rate::Asked, bytes * times),
-            (None, Some(bytes)) => (Rate::OneDriveWriteADay, bytes),
+            (Some(bytes), _) => (RateOrigin::Asked, bytes * times),
+            (None, Some(bytes)) => (RateOrigin::OneDriveWriteADay, bytes),
             (None, None) => continue,
         };
         let life = one.endurance.life_at(bytes);

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use assay_study::Disk;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::prices::Each;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -141,7 +141,7 @@ pub fn of_results(
     own: &Each,
 ) -> Option<Endurance> {
     let figure =
-        |metric: &Metric| results.get(metric.name).copied().filter(|value| value.is_finite());
+        |metric: &MetricEntry| results.get(metric.name).copied().filter(|value| value.is_finite());
     let tps = figure(metric!("tps")).filter(|tps| *tps > 0.0)?;
     let is_software_drive = disk.is_some_and(Disk::is_drive);
     let counted = figure(metric!("drive_write_bytes_host_per_s")).filter(|bytes| *bytes > 0.0);

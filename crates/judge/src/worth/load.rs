@@ -1,8 +1,8 @@
 //! One configuration under one load: its throughput, and the configuration that it is judged against.
 
 use crate::interval::Interval;
-use crate::summary::Group;
-use crate::{Comparison, Conclusion, Judgement, Metric, baseline_of};
+use crate::summary::RepeatGroup;
+use crate::{Conclusion, JudgedComparison, Judgement, Metric, baseline_of};
 use assay_study::Study;
 
 /// A configuration, a workload and a number of connections.
@@ -26,7 +26,7 @@ pub(super) struct Against {
 
 impl<'a> Load<'a> {
     /// Of these runs; nothing of runs of another study.
-    pub(super) fn of(study: &'a Study, group: &Group<'_>) -> Option<Load<'a>> {
+    pub(super) fn of(study: &'a Study, group: &RepeatGroup<'_>) -> Option<Load<'a>> {
         Some(Load {
             config: &study.configs.get(group.config)?.name,
             workload: &study.workloads.get(group.workload)?.name,
@@ -63,7 +63,7 @@ impl<'a> Load<'a> {
         all.any(|one| self.is_of(&one.baseline, one) && one.difference.is_some())
     }
 
-    fn is_of(&self, config: &str, one: &Comparison) -> bool {
+    fn is_of(&self, config: &str, one: &JudgedComparison) -> bool {
         one.threads.is_some_and(|threads| self.is(config, &one.workload, threads))
     }
 
@@ -73,7 +73,7 @@ impl<'a> Load<'a> {
 }
 
 /// Comparisons of throughput under the same workload on both sides.
-fn of_throughput(judgement: &Judgement) -> impl Iterator<Item = &Comparison> {
+fn of_throughput(judgement: &Judgement) -> impl Iterator<Item = &JudgedComparison> {
     let all = judgement.comparisons.iter();
     all.filter(|one| one.metric == Metric::Throughput && one.against_workload.is_none())
 }

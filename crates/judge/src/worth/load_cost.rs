@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::Judgement;
 use crate::interval::Interval;
-use crate::summary::Group;
-use crate::worth::cost::{self, Cost, Measured};
+use crate::summary::RepeatGroup;
+use crate::worth::cost::{self, Cost, MeasuredLoad};
 use crate::worth::load::{Load, server_scale};
 use crate::worth::space::space_ratio;
 use assay_study::prices::Prices;
@@ -39,7 +39,7 @@ pub enum Assumption {
 
 /// Costs of all `groups`.
 pub(crate) fn costs(
-    (study, groups): (&Study, &[&Group<'_>]),
+    (study, groups): (&Study, &[&RepeatGroup<'_>]),
     judgement: &Judgement,
     prices: &Prices,
 ) -> Vec<CostOfLoad> {
@@ -48,7 +48,7 @@ pub(crate) fn costs(
 
 fn of_group(
     study: &Study,
-    group: &Group<'_>,
+    group: &RepeatGroup<'_>,
     judgement: &Judgement,
     prices: &Prices,
 ) -> Option<CostOfLoad> {
@@ -60,7 +60,7 @@ fn of_group(
     // The capacity of several drives together depends on how they are combined.
     let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == as_run);
     let ratios: Vec<f64> = group.done().filter_map(space_ratio).collect();
-    let measured = Measured {
+    let measured = MeasuredLoad {
         tps: load.tps(judgement)?,
         space_ratio: Interval::of_repeats(&ratios).filter(Interval::is_sound),
         scale: server_scale(study, load.config)?,

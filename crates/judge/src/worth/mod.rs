@@ -14,7 +14,7 @@ pub mod space;
 
 pub use crate::interval;
 pub use costed::{Uncosted, Why};
-pub use drive_life::{AtRate, DriveLife, Rate};
+pub use drive_life::{AtRate, DriveLife, RateOrigin};
 pub use load::server_scale;
 pub use load_cost::{Assumption, CostOfLoad};
 pub use servers::{ServersForLoad, WorthUpTo};

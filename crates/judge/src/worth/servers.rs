@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::Judgement;
 use crate::interval::Interval;
-use crate::summary::Group;
+use crate::summary::RepeatGroup;
 use crate::worth::break_even::{self, BreakEven};
 use assay_study::Study;
 
@@ -42,10 +42,10 @@ pub struct WorthUpTo {
 /// Of each group whose throughput makes costs.
 pub(crate) fn of_groups(
     study: &Study,
-    groups: &[&Group<'_>],
+    groups: &[&RepeatGroup<'_>],
     judgement: &Judgement,
 ) -> Vec<ServersForLoad> {
-    let of_group = |group: &&Group<'_>| {
+    let of_group = |group: &&RepeatGroup<'_>| {
         let load = Load::of(study, group)?;
         let tps = load.tps(judgement)?.times(server_scale(study, load.config)?);
         Some(ServersForLoad {

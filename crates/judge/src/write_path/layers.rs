@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Results;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// A layer that bytes go through, or a part of what it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum LayerName {
 
 /// What a transaction was at one layer. Absent is not known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Layer {
+pub struct TransactionLayer {
     /// Which.
     #[serde(skip)]
     pub name: LayerName,
@@ -76,7 +76,7 @@ pub struct Boundary {
 }
 
 /// Parts of what a drive writes to its media.
-const PARTS: [(LayerName, &Metric); 4] = [
+const PARTS: [(LayerName, &MetricEntry); 4] = [
     (LayerName::MediaPayload, metric!("drive_write_bytes_payload_per_s")),
     (LayerName::MediaTables, metric!("drive_write_bytes_table_per_s")),
     (LayerName::MediaGc, metric!("drive_write_bytes_gc_per_s")),
@@ -86,14 +86,14 @@ const PARTS: [(LayerName, &Metric); 4] = [
 /// The counters of a layer, as far as there are any.
 #[derive(Debug, Clone, Copy)]
 struct Counters {
-    write_bytes: &'static Metric,
-    writes: Option<&'static Metric>,
-    read_bytes: Option<&'static Metric>,
-    reads: Option<&'static Metric>,
-    flushes: Option<&'static Metric>,
+    write_bytes: &'static MetricEntry,
+    writes: Option<&'static MetricEntry>,
+    read_bytes: Option<&'static MetricEntry>,
+    reads: Option<&'static MetricEntry>,
+    flushes: Option<&'static MetricEntry>,
 }
 
-const fn bytes_alone(write_bytes: &'static Metric) -> Counters {
+const fn bytes_alone(write_bytes: &'static MetricEntry) -> Counters {
     Counters { write_bytes, writes: None, read_bytes: None, reads: None, flushes: None }
 }
 
@@ -165,15 +165,15 @@ const BELOW_COUNTERS: Counters = Counters {
 };
 
 /// Every layer that something is known of.
-pub(super) fn of_results(results: &Results, tps: f64) -> Vec<Layer> {
-    let read = |name: LayerName, counters| Layer::read(results, tps, name, counters);
-    let mut layers: Vec<Layer> =
+pub(super) fn of_results(results: &Results, tps: f64) -> Vec<TransactionLayer> {
+    let read = |name: LayerName, counters| TransactionLayer::read(results, tps, name, counters);
+    let mut layers: Vec<TransactionLayer> =
         FILE_KINDS.into_iter().map(|(name, counters)| read(name, counters)).collect();
     let files = all_files(&layers);
     let device = read(LayerName::Device, DEVICE_COUNTERS);
     let file_system = device.write_bytes.zip(files.write_bytes);
     layers.push(files);
-    layers.push(Layer::written(
+    layers.push(TransactionLayer::written(
         LayerName::FileSystem,
         file_system.map(|(device, files)| device - files),
     ));
@@ -181,25 +181,23 @@ pub(super) fn of_results(results: &Results, tps: f64) -> Vec<Layer> {
     // The model of a device that stores where it is addressed has no drive inside, whose counts stand still.
     if results.get(DRIVE_COUNTERS.write_bytes.name).is_some_and(|bytes| *bytes > 0.0) {
         layers.push(read(LayerName::Drive, DRIVE_COUNTERS));
-        layers.extend(
-            PARTS.into_iter().map(|(name, of)| {
-                Layer::written(name, results.get(of.name).map(|bytes| bytes / tps))
-            }),
-        );
+        layers.extend(PARTS.into_iter().map(|(name, of)| {
+            TransactionLayer::written(name, results.get(of.name).map(|bytes| bytes / tps))
+        }));
         layers.push(read(LayerName::Media, MEDIA_COUNTERS));
     }
     // A model lies in the page cache and is never synced: what reaches the disk below it is chance.
     if !results.contains_key(metric!("model_commands_per_s").name) {
         layers.push(read(LayerName::DeviceBelow, BELOW_COUNTERS));
     }
-    layers.retain(Layer::is_known);
+    layers.retain(TransactionLayer::is_known);
     layers
 }
 
-impl Layer {
-    fn read(results: &Results, tps: f64, name: LayerName, counters: Counters) -> Layer {
-        let figure = |metric: &Metric| Some(results.get(metric.name)? / tps);
-        Layer {
+impl TransactionLayer {
+    fn read(results: &Results, tps: f64, name: LayerName, counters: Counters) -> TransactionLayer {
+        let figure = |metric: &MetricEntry| Some(results.get(metric.name)? / tps);
+        TransactionLayer {
             name,
             write_bytes: figure(counters.write_bytes),
             writes: counters.writes.and_then(figure),
@@ -210,8 +208,15 @@ impl Layer {
     }
 
     /// One of which nothing is counted but bytes written.
-    fn written(name: LayerName, write_bytes: Option<f64>) -> Layer {
-        Layer { name, write_bytes, writes: None, read_bytes: None, reads: None, flushes: None }
+    fn written(name: LayerName, write_bytes: Option<f64>) -> TransactionLayer {
+        TransactionLayer {
+            name,
+            write_bytes,
+            writes: None,
+            read_bytes: None,
+            reads: None,
+            flushes: None,
+        }
     }
 
     fn is_known(&self) -> bool {
@@ -222,7 +227,7 @@ impl Layer {
 }
 
 /// Pages, their second copies and the redo log, which must be known, and of the others what is.
-fn all_files(kinds: &[Layer]) -> Layer {
+fn all_files(kinds: &[TransactionLayer]) -> TransactionLayer {
     let of = |name: LayerName| kinds.iter().find(|kind| kind.name == name);
     let bytes = |name: LayerName| of(name).and_then(|kind| kind.write_bytes);
     let of_innodb = [LayerName::DataFiles, LayerName::Doublewrite, LayerName::RedoLog]
@@ -231,11 +236,11 @@ fn all_files(kinds: &[Layer]) -> Layer {
         .sum::<Option<f64>>();
     let beside: f64 =
         [LayerName::BinaryLog, LayerName::TemporaryFiles].into_iter().filter_map(bytes).sum();
-    Layer::written(LayerName::AllFiles, of_innodb.map(|bytes| bytes + beside))
+    TransactionLayer::written(LayerName::AllFiles, of_innodb.map(|bytes| bytes + beside))
 }
 
 /// Factors between layers that are known, and above zero where it is divided by them.
-pub(super) fn boundaries(layers: &[Layer]) -> Vec<Boundary> {
+pub(super) fn boundaries(layers: &[TransactionLayer]) -> Vec<Boundary> {
     let bytes = |name: LayerName| layers.iter().find(|layer| layer.name == name)?.write_bytes;
     let chain = [
         (LayerName::DataFiles, LayerName::AllFiles),

@@ -11,11 +11,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::reconcile::{self, Check};
+use crate::reconcile::{self, CrossCheck};
 use assay_study::metrics::metric;
 use assay_study::{State, Trial, TrialKey};
 
-pub use layers::{Boundary, Layer, LayerName};
+pub use layers::{Boundary, LayerName, TransactionLayer};
 pub use spent::{Activity, Held, Space, Spent};
 
 /// Results of a run, by name.
@@ -27,7 +27,7 @@ pub struct WritePath {
     /// Which run.
     pub key: TrialKey,
     /// Layers that something is known of, the server's first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<TransactionLayer>,
     /// How bytes written grow or shrink from one layer to another, where both are known.
     pub amplification: Vec<Boundary>,
     /// Where the time of a transaction went, in microseconds of it.
@@ -35,7 +35,7 @@ pub struct WritePath {
     /// Bytes that the data take, layer by layer, at the window's end.
     pub space: Vec<Space>,
     /// What was held against each other.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CrossCheck>,
 }
 
 /// The chain of a run that ended with transactions; nothing of others.
@@ -58,7 +58,7 @@ pub fn of_trial(trial: &Trial) -> Option<WritePath> {
 #[cfg(test)]
 impl WritePath {
     /// A layer by its name.
-    fn layer(&self, name: LayerName) -> Option<&Layer> {
+    fn layer(&self, name: LayerName) -> Option<&TransactionLayer> {
         self.layers.iter().find(|layer| layer.name == name)
     }
 

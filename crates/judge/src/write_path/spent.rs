@@ -1,7 +1,7 @@
 //! Where the time of a transaction went, and what the data take at each layer.
 
 use super::Results;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// What time is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub struct Space {
 const US_PER_MS: f64 = 1e3;
 
 /// What time is spent on, each second.
-const RATES: [(Activity, &Metric); 8] = [
+const RATES: [(Activity, &MetricEntry); 8] = [
     (Activity::ServerCpu, metric!("server_cpu_percent")),
     (Activity::LoadCpu, metric!("load_cpu_percent")),
     (Activity::DriveCpu, metric!("daemon_cpu_percent")),
@@ -88,7 +88,7 @@ const RATES: [(Activity, &Metric); 8] = [
 
 /// Operations whose number and mean latency are counted: of the device as the kernel sees it, and of a model as it
 /// should be.
-const OPERATIONS: [(Activity, &Metric, &Metric); 6] = [
+const OPERATIONS: [(Activity, &MetricEntry, &MetricEntry); 6] = [
     (Activity::DeviceReads, metric!("disk_reads_per_s"), metric!("disk_read_latency_ms")),
     (Activity::DeviceWrites, metric!("disk_writes_per_s"), metric!("disk_write_latency_ms")),
     (Activity::DeviceFlushes, metric!("disk_flushes_per_s"), metric!("disk_flush_latency_ms")),
@@ -99,7 +99,7 @@ const OPERATIONS: [(Activity, &Metric, &Metric); 6] = [
 
 /// The transaction's own time first, then what is known of where it went.
 pub(super) fn times(results: &Results, tps: f64) -> Vec<Spent> {
-    let figure = |metric: &Metric| results.get(metric.name).copied();
+    let figure = |metric: &MetricEntry| results.get(metric.name).copied();
     let whole = figure(metric!("service_ms_mean"))
         .map(|ms| Spent { what: Activity::Transaction, us: ms * US_PER_MS });
     let rates = RATES.iter().filter_map(|&(what, metric)| {
@@ -111,9 +111,9 @@ pub(super) fn times(results: &Results, tps: f64) -> Vec<Spent> {
     whole.into_iter().chain(rates).chain(operations).collect()
 }
 
-const HELD_BY_DRIVE: &Metric = metric!("drive_logical_bytes_used");
+const HELD_BY_DRIVE: &MetricEntry = metric!("drive_logical_bytes_used");
 
-const LAYERS: [(Held, &Metric); 4] = [
+const LAYERS: [(Held, &MetricEntry); 4] = [
     (Held::DataFiles, metric!("space_file_bytes")),
     (Held::Allocated, metric!("space_allocated_bytes")),
     (Held::OnDrive, HELD_BY_DRIVE),
@@ -124,7 +124,7 @@ const LAYERS: [(Held, &Metric); 4] = [
 pub(super) fn space(results: &Results) -> Vec<Space> {
     let is_model = results.contains_key(metric!("model_commands_per_s").name);
     let mut above: Option<f64> = None;
-    let of = |&(layer, metric): &(Held, &Metric)| {
+    let of = |&(layer, metric): &(Held, &MetricEntry)| {
         let bytes = *results.get(metric.name)?;
         let is_comparable = !(is_model && metric.name == HELD_BY_DRIVE.name);
         let over = above.replace(bytes).filter(|over| *over > 0.0 && is_comparable);

@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Sheet};
-use assay_study::metrics::Metric;
+use assay_study::metrics::MetricEntry;
 
 /// CPU time of the thread that reads this probe (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {
@@ -13,7 +13,7 @@ pub(super) struct CostProbe {
 }
 
 impl CostProbe {
-    pub(super) fn new(metric: &'static Metric) -> CostProbe {
+    pub(super) fn new(metric: &'static MetricEntry) -> CostProbe {
         let mut sheet = Sheet::default();
         let used = sheet.seconds(metric);
         CostProbe { sheet, used }
@@ -32,6 +32,6 @@ impl Probe for CostProbe {
 }
 
 #[cfg(test)]
-pub(super) fn whole_sheet(metric: &'static Metric) -> Sheet {
+pub(super) fn whole_sheet(metric: &'static MetricEntry) -> Sheet {
     CostProbe::new(metric).sheet
 }

@@ -14,14 +14,14 @@ use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
 use super::throttle::Throttle;
 use assay_study::Unmonitored;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on
 /// (`time(7)`).
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Classes in the order of `/proc/stat`'s `cpu` lines.
-const CLASSES: [&Metric; 8] = [
+const CLASSES: [&MetricEntry; 8] = [
     metric!("cpu_user_percent"),
     metric!("cpu_nice_percent"),
     metric!("cpu_system_percent"),
@@ -35,7 +35,7 @@ const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 
 /// Files of `/proc/pressure`, each with the time that some and that all tasks waited.
-const PRESSURES: [(&str, [&Metric; 2]); 3] = [
+const PRESSURES: [(&str, [&MetricEntry; 2]); 3] = [
     ("cpu", [metric!("pressure_cpu_some_percent"), metric!("pressure_cpu_full_percent")]),
     ("io", [metric!("pressure_io_some_percent"), metric!("pressure_io_full_percent")]),
     ("memory", [metric!("pressure_memory_some_percent"), metric!("pressure_memory_full_percent")]),
@@ -219,7 +219,7 @@ fn sum(seconds: &[f64]) -> f64 {
 fn open_pressure(
     sheet: &mut Sheet,
     name: &str,
-    metrics: [&'static Metric; 2],
+    metrics: [&'static MetricEntry; 2],
 ) -> Option<(ProcFile, Field, Field)> {
     let mut file = ProcFile::open(format!("/proc/pressure/{name}")).ok()?;
     // A kernel started with psi=0 has the files and answers EOPNOTSUPP.
@@ -228,7 +228,7 @@ fn open_pressure(
     Some((file, some, full))
 }
 
-fn declare_pressure(sheet: &mut Sheet, metrics: [&'static Metric; 2]) -> [Field; 2] {
+fn declare_pressure(sheet: &mut Sheet, metrics: [&'static MetricEntry; 2]) -> [Field; 2] {
     metrics.map(|metric| sheet.seconds(metric))
 }
 

@@ -12,7 +12,7 @@ use super::device_of_path::Device;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Below, Unmonitored};
 
 const SECTOR_BYTES: f64 = 512.0;
@@ -23,16 +23,16 @@ struct Counted {
     /// The meaning of each of the kernel's columns, in its order.
     columns: [Column; 17],
     /// Columns with the number and the duration of operations, by operation.
-    latencies: [(&'static Metric, usize, usize); 4],
-    queue_depth: &'static Metric,
-    utilisation: &'static Metric,
+    latencies: [(&'static MetricEntry, usize, usize); 4],
+    queue_depth: &'static MetricEntry,
+    utilisation: &'static MetricEntry,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Column {
-    Count(&'static Metric),
-    Sectors(&'static Metric),
-    InFlight(&'static Metric),
+    Count(&'static MetricEntry),
+    Sectors(&'static MetricEntry),
+    InFlight(&'static MetricEntry),
     Millis,
 }
 

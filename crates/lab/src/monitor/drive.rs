@@ -11,11 +11,11 @@ use assay_drive::{Counts, State, Status};
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use assay_serve::Health;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Unmonitored, Warning};
 
 /// A counter of the drive and its value.
-type Counter = (&'static Metric, fn(&Counts) -> u64);
+type Counter = (&'static MetricEntry, fn(&Counts) -> u64);
 
 const COUNTERS: [Counter; 20] = [
     (metric!("drive_read_bytes_host_per_s"), |c| c.read_bytes_host),
@@ -42,7 +42,7 @@ const COUNTERS: [Counter; 20] = [
 
 /// Write amplification: the whole, then its parts, each with the counter that is divided by the
 /// host's bytes.
-const AMPLIFICATION: [(&Metric, &Metric); 5] = [
+const AMPLIFICATION: [(&MetricEntry, &MetricEntry); 5] = [
     (metric!("drive_write_amplification"), metric!("drive_write_bytes_media_per_s")),
     (metric!("drive_write_amplification_payload"), metric!("drive_write_bytes_payload_per_s")),
     (metric!("drive_write_amplification_table"), metric!("drive_write_bytes_table_per_s")),
@@ -114,7 +114,7 @@ impl Probe for DriveProbe {
 
 fn declare_counters(sheet: &mut Sheet) -> Vec<Field> {
     let fields: Vec<Field> = COUNTERS.iter().map(|(metric, _)| sheet.counter(metric, "")).collect();
-    let field = |metric: &Metric| {
+    let field = |metric: &MetricEntry| {
         let mut all = COUNTERS.iter().zip(&fields);
         all.find(|((one, _), _)| one.name == metric.name).map(|(_, field)| *field)
     };

@@ -9,10 +9,10 @@ use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use assay_serve::{Health, ModelHealth};
 use assay_study::Unmonitored;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// Kinds of command: the key in the health log, the count, the modelled and the achieved duration.
-const KINDS: [(&str, [&Metric; 3]); 3] = [
+const KINDS: [(&str, [&MetricEntry; 3]); 3] = [
     (
         "read",
         [
@@ -91,7 +91,10 @@ impl ModelProbe {
     }
 }
 
-fn declare_kind(sheet: &mut Sheet, [commands, modelled, achieved]: [&'static Metric; 3]) -> OfKind {
+fn declare_kind(
+    sheet: &mut Sheet,
+    [commands, modelled, achieved]: [&'static MetricEntry; 3],
+) -> OfKind {
     let commands = sheet.counter(commands, "");
     let (modelled_s, achieved_s) = (sheet.field(), sheet.field());
     for (metric, over) in [(modelled, modelled_s), (achieved, achieved_s)] {
@@ -101,7 +104,7 @@ fn declare_kind(sheet: &mut Sheet, [commands, modelled, achieved]: [&'static Met
     OfKind { commands, modelled_s, achieved_s }
 }
 
-fn waited_for(resource: Resource) -> &'static Metric {
+fn waited_for(resource: Resource) -> &'static MetricEntry {
     match resource {
         Resource::Nothing => metric!("model_waited_for_nothing_per_s"),
         Resource::Firmware => metric!("model_waited_for_firmware_per_s"),

@@ -14,7 +14,7 @@ use super::followed::{Followed, Turn};
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Sheet};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Role, Unmonitored};
 
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
@@ -136,7 +136,7 @@ impl Probe for ProcessProbe {
 }
 
 /// The metrics of a process, in the order of [`Fields`].
-type Metrics = [&'static Metric; 9];
+type Metrics = [&'static MetricEntry; 9];
 
 macro_rules! metrics_of {
     ($of:literal) => {

@@ -8,12 +8,12 @@
 use assay_study::Warning;
 use std::collections::BTreeMap;
 
-use assay_study::metrics::Metric;
+use assay_study::metrics::MetricEntry;
 
 /// Name and metric of one series.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeriesInfo {
-    pub(crate) metric: &'static Metric,
+    pub(crate) metric: &'static MetricEntry,
     /// Name in store and report: the metric's, with the number of a CPU.
     pub(crate) name: String,
     /// Shown to users, e.g. "bytes written (vda)".
@@ -22,7 +22,7 @@ pub(crate) struct SeriesInfo {
 
 impl SeriesInfo {
     /// The series of a device or a CPU; `whose` is ignored by metrics without either.
-    pub(super) fn of(metric: &'static Metric, whose: &str) -> SeriesInfo {
+    pub(super) fn of(metric: &'static MetricEntry, whose: &str) -> SeriesInfo {
         SeriesInfo { metric, name: metric.name_of(whose), label: metric.label_of(whose) }
     }
 }

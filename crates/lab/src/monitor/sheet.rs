@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::series::SeriesInfo;
-use assay_study::metrics::Metric;
+use assay_study::metrics::MetricEntry;
 
 /// Index of a field in a reading.
 pub(super) type Field = usize;
@@ -39,21 +39,21 @@ pub(super) struct Sheet {
 
 impl Sheet {
     /// Declares a counter whose growth each second is recorded.
-    pub(super) fn counter(&mut self, metric: &'static Metric, whose: &str) -> Field {
+    pub(super) fn counter(&mut self, metric: &'static MetricEntry, whose: &str) -> Field {
         let field = self.field();
         self.series(metric, whose, Formula::Rate { field, scale: 1.0 });
         field
     }
 
     /// Declares a counter of seconds whose growth is recorded in percent of the time.
-    pub(super) fn seconds(&mut self, metric: &'static Metric) -> Field {
+    pub(super) fn seconds(&mut self, metric: &'static MetricEntry) -> Field {
         let field = self.field();
         self.series(metric, "", Formula::Rate { field, scale: 100.0 });
         field
     }
 
     /// Declares a gauge, recorded unchanged.
-    pub(super) fn gauge(&mut self, metric: &'static Metric, whose: &str) -> Field {
+    pub(super) fn gauge(&mut self, metric: &'static MetricEntry, whose: &str) -> Field {
         let field = self.field();
         self.series(metric, whose, Formula::Value(field));
         field
@@ -66,7 +66,7 @@ impl Sheet {
     }
 
     /// Declares a series computed by `formula`.
-    pub(super) fn series(&mut self, metric: &'static Metric, whose: &str, formula: Formula) {
+    pub(super) fn series(&mut self, metric: &'static MetricEntry, whose: &str, formula: Formula) {
         self.series.push((SeriesInfo::of(metric, whose), formula));
     }
 

@@ -17,7 +17,7 @@ use rustix::fs::statvfs;
 use super::probe::{Notes, Probe};
 use super::sheet::{Field, Formula, Sheet};
 use assay_study::Unmonitored;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 /// A longer walk is repeated every `PAUSE` only.
 const WALK_LONG: Duration = Duration::from_millis(20);
@@ -52,7 +52,7 @@ macro_rules! used {
 }
 
 /// File bytes and allocated bytes of each group.
-const GROUPS: [(Group, [&Metric; 2]); 7] = [
+const GROUPS: [(Group, [&MetricEntry; 2]); 7] = [
     (Group::Tables, used!("tables")),
     (Group::Redo, used!("redo")),
     (Group::Undo, used!("undo")),

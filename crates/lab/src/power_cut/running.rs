@@ -76,7 +76,7 @@ impl Running {
     pub(super) fn may_lose(&self, config: &ConfigSetup) -> Result<bool> {
         let variables = self.server.variables()?;
         let kept = of_config(&config.settings, Some(&variables), None);
-        Ok(kept.commits != durability::Commits::AtCommit)
+        Ok(kept.commits != durability::CommitDurability::AtCommit)
     }
 
     /// End of the server by itself, in one line; `None` while it runs. With `must_have`, because it

@@ -10,11 +10,11 @@ use super::results::figures::{self, Results};
 use super::results::file_figures::FILE_SERIES;
 use super::results::servers;
 use crate::monitor::declarable;
-use assay_study::metrics::{self, Metric, Window};
+use assay_study::metrics::{self, MetricEntry, Window};
 use assay_study::{Capacity, CapacityFound, Objective, OfServer, Series};
 
 /// Each series of the monitor and the load, some of them of two CPUs.
-fn recorded() -> Vec<(String, &'static Metric)> {
+fn recorded() -> Vec<(String, &'static MetricEntry)> {
     let monitored = declarable().into_iter().map(|info| (info.name, info.metric));
     let load = LOAD_SERIES.iter().chain(&QUERY_SERIES).map(|(metric, _)| *metric);
     let load = load.chain(FILE_SERIES.iter().map(|(metric, _)| *metric));
@@ -41,7 +41,7 @@ fn every_series_is_made_once_and_none_is_made_by_nobody() {
 /// The results of a run of which everything is known.
 fn stored() -> Results {
     let one_to_nine = || (1..=9).map(|second| (second, f64::from(second))).collect();
-    let series = |(name, metric): (String, &Metric)| Series {
+    let series = |(name, metric): (String, &MetricEntry)| Series {
         name,
         points: one_to_nine(),
         ..Series::of(metric)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
 use crate::words::verdict::word;
-use assay_judge::{Comparison, Judgement};
+use assay_judge::{JudgedComparison, Judgement};
 use assay_study::Study;
 
 use crate::charts::looks::look;
@@ -41,7 +41,7 @@ pub(crate) struct Forest {
 /// comparison has a figure: rows of words on an axis look as if all were equal.
 pub(crate) fn forest(study: &Study, judgement: &Judgement) -> Option<Forest> {
     let all = questions::rows(judgement, questions::metric(study, judgement));
-    let told: Vec<&Comparison> = all.iter().copied().take(MOST_ROWS).collect();
+    let told: Vec<&JudgedComparison> = all.iter().copied().take(MOST_ROWS).collect();
     told.iter().find(|one| one.difference.is_some())?;
     let rows: Vec<Row<'_>> = told.iter().map(|one| row(one, &told)).collect();
     let (low, high) = reach(&told);
@@ -78,7 +78,7 @@ pub(crate) fn forest(study: &Study, judgement: &Judgement) -> Option<Forest> {
 struct Row<'a> {
     lines: String,
     line: String,
-    of: &'a Comparison,
+    of: &'a JudgedComparison,
 }
 
 /// Why rows have no point, from the chart's left edge on: a mark anywhere on the axis would be
@@ -101,7 +101,7 @@ fn words(study: &Study, name: &str, its: &[&Row<'_>], edge: f64) -> Value {
 }
 
 /// Why a comparison could not be made: what disturbed its runs, else what the judge says.
-fn cause(study: &Study, one: &Comparison) -> String {
+fn cause(study: &Study, one: &JudgedComparison) -> String {
     let because =
         || reason_in_short(study.events(), one).unwrap_or_else(|| "nothing was measured".into());
     flagged::of_comparison(study, one).map_or_else(because, |(cause, _)| cause)
@@ -125,7 +125,7 @@ fn wrapped(text: &str) -> String {
 }
 
 /// No more words than tell the rows apart.
-fn row<'a>(one: &'a Comparison, all: &[&Comparison]) -> Row<'a> {
+fn row<'a>(one: &'a JudgedComparison, all: &[&JudgedComparison]) -> Row<'a> {
     let has_others = |threads: &u32| all.iter().any(|other| other.threads != Some(*threads));
     let threads = one.threads.filter(has_others).map(|count| plural(count as usize, "thread"));
     let end = threads.map_or(String::new(), |threads| format!(", {threads}"));
@@ -136,9 +136,9 @@ fn row<'a>(one: &'a Comparison, all: &[&Comparison]) -> Row<'a> {
 }
 
 /// The names of what differs between the rows: configuration, what it is compared with, workload.
-fn parts(one: &Comparison, all: &[&Comparison]) -> Vec<String> {
+fn parts(one: &JudgedComparison, all: &[&JudgedComparison]) -> Vec<String> {
     let is_same =
-        |read: fn(&Comparison) -> &String| all.iter().all(|other| read(other) == read(one));
+        |read: fn(&JudgedComparison) -> &String| all.iter().all(|other| read(other) == read(one));
     let [judgement, against] = questions::sides(one);
     let configs = match is_same(|one| &one.baseline) {
         true => vec![one.config.clone()],
@@ -171,7 +171,7 @@ fn percent(ratio: f64) -> f64 {
 
 /// From the lowest end to the highest, zero included. An end that no one would write down is cut
 /// off, so that it does not hide the others: the whisker then leaves the chart.
-fn reach(told: &[&Comparison]) -> (f64, f64) {
+fn reach(told: &[&JudgedComparison]) -> (f64, f64) {
     let found = || told.iter().filter_map(|one| one.difference.as_ref());
     let furthest = found().map(|one| percent(one.ratio).abs()).fold(0.0, f64::max);
     let limit = 3.0 * furthest + 20.0;

@@ -136,7 +136,7 @@ fn of_line(
 /// other charts it is the highest.
 fn is_feared_low(chart: &Chart) -> bool {
     let first = chart.series.first().and_then(|(name, _)| metrics::find(name));
-    first.is_some_and(metrics::Metric::is_better_higher)
+    first.is_some_and(metrics::MetricEntry::is_better_higher)
 }
 
 /// Seconds inside the window, as the judge uses them.

@@ -10,7 +10,7 @@ use crate::charts::looks::look;
 use crate::comparisons::flagged;
 use crate::figures::columns::Metric;
 use crate::figures::format::{GROUP, plural};
-use assay_judge::summary::{self, Figure, Group};
+use assay_judge::summary::{self, RepeatGroup, RepeatStatistics};
 
 /// One chart: what the script hands to Plotly, and which configuration each trace belongs to.
 ///
@@ -102,7 +102,7 @@ const LINE_FROM: usize = 3;
 /// Nothing if no run has it.
 pub(crate) fn against_threads(
     study: &Study,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
     workload: usize,
     metric: &Metric<'_>,
 ) -> Option<Plot> {
@@ -136,7 +136,7 @@ pub(crate) fn against_threads(
 
 /// A figure, and why it may not be compared.
 struct Point {
-    figure: Figure,
+    figure: RepeatStatistics,
     flag: Option<String>,
 }
 
@@ -149,7 +149,7 @@ fn over_threads(
 ) -> Value {
     // A thread count without a figure is a gap: a line across it would invent one.
     let figure = |point: &Option<Point>| point.as_ref().map(|one| one.figure.clone());
-    let figures: Vec<Option<Figure>> = points.iter().map(figure).collect();
+    let figures: Vec<Option<RepeatStatistics>> = points.iter().map(figure).collect();
     let means: Vec<_> = figures.iter().map(|figure| figure.as_ref().map(|one| one.mean)).collect();
     let flag = |point: &Option<Point>| point.as_ref().and_then(|one| one.flag.clone());
     let flags: Vec<Option<String>> = points.iter().map(flag).collect();
@@ -199,7 +199,7 @@ fn bars(
     place: usize,
     name: &str,
     (x, y): (Vec<String>, Vec<Option<f64>>),
-    figures: &[Option<Figure>],
+    figures: &[Option<RepeatStatistics>],
     unit: &str,
 ) -> Value {
     json!({
@@ -230,8 +230,8 @@ impl Style {
 }
 
 /// From the mean to the highest and to the lowest repeat; nothing to see where there was one.
-fn spread(figures: &[Option<Figure>]) -> Value {
-    let reach = |of: fn(&Figure) -> f64| -> Vec<f64> {
+fn spread(figures: &[Option<RepeatStatistics>]) -> Value {
+    let reach = |of: fn(&RepeatStatistics) -> f64| -> Vec<f64> {
         figures.iter().map(|figure| figure.as_ref().map_or(0.0, of)).collect()
     };
     let (above, below) = (reach(|one| one.high - one.mean), reach(|one| one.mean - one.low));
@@ -265,7 +265,7 @@ fn pattern(place: usize) -> Value {
 }
 
 /// A stage of what the data take: what it is called, and of each configuration how much.
-pub(crate) type Stage = (String, Vec<Option<Figure>>);
+pub(crate) type Stage = (String, Vec<Option<RepeatStatistics>>);
 
 /// Space of the data, from the files down to the media, stage by stage. `None` if no run has it.
 pub(crate) fn space(study: &Study, unit: &str, stages: &[Stage]) -> Option<Plot> {
@@ -274,7 +274,7 @@ pub(crate) fn space(study: &Study, unit: &str, stages: &[Stage]) -> Option<Plot>
     plot.adjust("bargap", json!(0.3));
     for (place, config) in study.configs.iter().enumerate() {
         let its = stages.iter().filter_map(|(name, all)| Some((name, all.get(place)?.clone()?)));
-        let (names, figures): (Vec<String>, Vec<Option<Figure>>) =
+        let (names, figures): (Vec<String>, Vec<Option<RepeatStatistics>>) =
             its.map(|(name, figure)| (label(name), Some(figure))).unzip();
         if figures.is_empty() {
             continue;

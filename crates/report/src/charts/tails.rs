@@ -18,7 +18,7 @@ use crate::comparisons::flagged;
 use crate::figures::columns;
 use crate::figures::format::{figure, plural};
 use crate::input::Input;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 
 /// Transactions that must lie above a percentile.
 const ABOVE_LEAST: f64 = 10.0;
@@ -91,7 +91,7 @@ pub(crate) fn tails(
 
 /// Throughput against p99: a line for each configuration through its thread counts. Nothing of
 /// fewer than two points.
-fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
+fn throughput_and_p99(study: &Study, groups: &[RepeatGroup<'_>], workload: usize) -> Option<Told> {
     let [tps, _] = columns::THROUGHPUT;
     let [_, _, p99, _] = columns::LATENCY;
     let x_axis = json!({
@@ -103,8 +103,8 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     let mut without = 0;
     for (place, config) in study.configs.iter().enumerate() {
         let its = groups.iter().filter(|group| (group.config, group.workload) == (place, workload));
-        let its: Vec<&Group<'_>> = its.filter(|group| tps.over(group).is_some()).collect();
-        let point = |group: &&Group<'_>| {
+        let its: Vec<&RepeatGroup<'_>> = its.filter(|group| tps.over(group).is_some()).collect();
+        let point = |group: &&RepeatGroup<'_>| {
             let flag = flagged::reason(group.done().collect::<Vec<_>>().into_iter());
             Some(Beside {
                 threads: group.threads,
@@ -134,8 +134,8 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
 /// A thread count's throughput and p99, and why they may not be compared.
 struct Beside {
     threads: u32,
-    throughput: Figure,
-    latency: Figure,
+    throughput: RepeatStatistics,
+    latency: RepeatStatistics,
     flag: Option<String>,
 }
 
@@ -143,8 +143,10 @@ fn line(place: usize, name: &str, points: &[Beside]) -> Value {
     let Style { line, mut marker } = Style::of(place);
     let symbols: Vec<String> = points.iter().map(|point| symbol(place, &point.flag)).collect();
     marker["symbol"] = json!(symbols);
-    let of = |read: fn(&Beside) -> &Figure| -> Vec<&Figure> { points.iter().map(read).collect() };
-    let means = |all: &[&Figure]| all.iter().map(|one| one.mean).collect::<Vec<_>>();
+    let of = |read: fn(&Beside) -> &RepeatStatistics| -> Vec<&RepeatStatistics> {
+        points.iter().map(read).collect()
+    };
+    let means = |all: &[&RepeatStatistics]| all.iter().map(|one| one.mean).collect::<Vec<_>>();
     let (throughput, latency) = (of(|point| &point.throughput), of(|point| &point.latency));
     let hover = |point: &Beside| {
         let why = point.flag.iter().map(|why| format!("<br>not comparable: {}", label(why)));
@@ -170,9 +172,10 @@ fn line(place: usize, name: &str, points: &[Beside]) -> Value {
     })
 }
 
-fn spread(figures: &[&Figure]) -> Value {
-    let reach =
-        |end: fn(&Figure) -> f64| -> Vec<f64> { figures.iter().map(|one| end(one)).collect() };
+fn spread(figures: &[&RepeatStatistics]) -> Value {
+    let reach = |end: fn(&RepeatStatistics) -> f64| -> Vec<f64> {
+        figures.iter().map(|one| end(one)).collect()
+    };
     let (above, below) = (reach(|one| one.high - one.mean), reach(|one| one.mean - one.low));
     let is_any = above.iter().chain(&below).any(|reach| *reach > 0.0);
     whiskers(&above, &below, is_any)
@@ -182,12 +185,12 @@ fn spread(figures: &[&Figure]) -> Value {
 /// highest.
 fn distribution(
     study: &Study,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
     workload: usize,
     all: &Distributions,
 ) -> Option<Told> {
     let its = || groups.iter().filter(|group| group.workload == workload);
-    let has = |group: &&Group<'_>| group.done().any(|trial| all.contains_key(&trial.id));
+    let has = |group: &&RepeatGroup<'_>| group.done().any(|trial| all.contains_key(&trial.id));
     let threads = its().filter(has).map(|group| group.threads).max()?;
     let mut plot = Plot::new(percentile_axis(study.events()), latency_axis());
     let mut ends: Vec<String> = Vec::new();
@@ -233,12 +236,12 @@ fn place(percent: f64) -> f64 {
     (place * 1e6).round() / 1e6
 }
 
-fn points(trials: &[&Trial], all: &Distributions) -> Vec<(f64, Figure)> {
+fn points(trials: &[&Trial], all: &Distributions) -> Vec<(f64, RepeatStatistics)> {
     let its: Vec<&Vec<(u64, u64)>> = trials.iter().filter_map(|trial| all.get(&trial.id)).collect();
     let at = |percent: f64| {
         let values: Option<Vec<f64>> =
             its.iter().map(|buckets| percentile(buckets, percent)).collect();
-        Some((percent, Figure::of(values?)?))
+        Some((percent, RepeatStatistics::of(values?)?))
     };
     PERCENTILES.into_iter().filter_map(at).collect()
 }
@@ -258,9 +261,9 @@ fn percentile(buckets: &[(u64, u64)], percent: f64) -> Option<f64> {
     Some(bucket.0 as f64 / 1e6)
 }
 
-fn curve(config: usize, name: &str, points: &[(f64, Figure)]) -> Value {
+fn curve(config: usize, name: &str, points: &[(f64, RepeatStatistics)]) -> Value {
     let Style { line, marker } = Style::of(config);
-    let figures: Vec<&Figure> = points.iter().map(|point| &point.1).collect();
+    let figures: Vec<&RepeatStatistics> = points.iter().map(|point| &point.1).collect();
     json!({
         "type": "scatter",
         "x": points.iter().map(|point| place(point.0)).collect::<Vec<_>>(),

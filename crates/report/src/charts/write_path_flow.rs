@@ -12,7 +12,7 @@ use assay_judge::write_path::{LayerName, WritePath};
 
 use crate::figures::format::figure;
 use crate::words::write_path::layer;
-use assay_judge::summary::Figure;
+use assay_judge::summary::RepeatStatistics;
 use assay_study::Events;
 
 /// InnoDB's and the server's files, from the top down.
@@ -91,7 +91,7 @@ fn layers(write_paths: &[&WritePath], names: &[LayerName]) -> Vec<Layer> {
                 .filter(|layer| layer.name == *name)
         };
         its().next()?;
-        let bytes = Figure::of(its().filter_map(|layer| layer.write_bytes).collect());
+        let bytes = RepeatStatistics::of(its().filter_map(|layer| layer.write_bytes).collect());
         Some(Layer { name: *name, bytes: bytes.map(|figure| figure.mean) })
     };
     names.iter().filter_map(one).collect()

@@ -1,12 +1,12 @@
 //! Runs that are drawn but may not be compared: hollow points and pale bars, with their reason.
 
-use assay_judge::Comparison;
+use assay_judge::JudgedComparison;
 use assay_study::{State, Study, Trial, TrialKey};
 
 use crate::words::disturbed::{self, Kind};
 
 /// Disturbance of the runs of a comparison, both sides: the cause in words, and its kind.
-pub(crate) fn of_comparison(study: &Study, one: &Comparison) -> Option<(String, Kind)> {
+pub(crate) fn of_comparison(study: &Study, one: &JudgedComparison) -> Option<(String, Kind)> {
     let is_its = |trial: &&Trial| {
         let key = &trial.key;
         trial.state == State::Done
@@ -18,7 +18,7 @@ pub(crate) fn of_comparison(study: &Study, one: &Comparison) -> Option<(String, 
     Some((reason(its)?, kind))
 }
 
-fn is_side(one: &Comparison, key: &TrialKey) -> bool {
+fn is_side(one: &JudgedComparison, key: &TrialKey) -> bool {
     let against = one.against_workload.as_ref().unwrap_or(&one.workload);
     let run = (&key.config, &key.workload);
     run == (&one.config, &one.workload) || run == (&one.baseline, against)

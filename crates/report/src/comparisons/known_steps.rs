@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_judge::{Comparison, Conclusion, Judgement, Step};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Step};
 use assay_study::Study;
 
 use crate::comparisons::sentence::{Begin, clause};
@@ -13,12 +13,13 @@ use crate::figures::format::plural;
 const SINGLE: usize = 2;
 
 /// Steps of the study's pairs with a verdict, each pair once; none that is judged as a whole too.
-pub(crate) fn known(judgement: &Judgement) -> Vec<(&Step, &Comparison)> {
+pub(crate) fn known(judgement: &Judgement) -> Vec<(&Step, &JudgedComparison)> {
     let mut seen = BTreeSet::new();
     let steps = judgement.chains.iter().flat_map(|chain| &chain.steps);
     let known = steps.filter_map(|step| Some((step, step.throughput.as_ref()?)));
-    let is_known = |one: &Comparison| one.verdict.conclusion != Conclusion::Inconclusive;
-    let is_whole = |one: &Comparison| judgement.comparisons.iter().any(|whole| is_same(whole, one));
+    let is_known = |one: &JudgedComparison| one.verdict.conclusion != Conclusion::Inconclusive;
+    let is_whole =
+        |one: &JudgedComparison| judgement.comparisons.iter().any(|whole| is_same(whole, one));
     known
         .filter(|(_, one)| is_known(one) && !is_whole(one))
         .filter(|(step, one)| {
@@ -27,7 +28,7 @@ pub(crate) fn known(judgement: &Judgement) -> Vec<(&Step, &Comparison)> {
         .collect()
 }
 
-fn is_same(whole: &Comparison, one: &Comparison) -> bool {
+fn is_same(whole: &JudgedComparison, one: &JudgedComparison) -> bool {
     whole.is_of_same_pair(one) && whole.metric == one.metric && whole.threads.is_none()
 }
 
@@ -35,7 +36,7 @@ fn is_same(whole: &Comparison, one: &Comparison) -> bool {
 pub(crate) fn told(study: &Study, judgement: &Judgement, begin: Begin) -> Option<String> {
     let known = known(judgement);
     let several = study.workloads.len() > 1;
-    let one_by_one = |(place, (step, one)): (usize, &(&Step, &Comparison))| {
+    let one_by_one = |(place, (step, one)): (usize, &(&Step, &JudgedComparison))| {
         let begin = if place == 0 { begin } else { Begin::Sentence };
         let clause = clause(study, judgement, one, (several, begin));
         format!("{clause}; they differ in {}.", step.factors.join(" and "))

@@ -1,13 +1,13 @@
 //! Both sides of a comparison on the first screen: what of them may be compared, thread count by
 //! thread count.
 
-use assay_judge::{Comparison, Metric};
+use assay_judge::{JudgedComparison, Metric};
 
 use crate::comparisons::questions;
 use crate::figures::columns;
 use crate::figures::format::{figure, plural};
 use crate::input::Input;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_study::Events;
 use assay_study::metrics::metric;
 
@@ -30,20 +30,20 @@ pub(crate) struct Sides<'a> {
     names: [&'a str; 2],
     labels: [&'a str; 2],
     /// By thread count, the fewest first.
-    both: Vec<[Group<'a>; 2]>,
+    both: Vec<[RepeatGroup<'a>; 2]>,
 }
 
 impl<'a> Sides<'a> {
-    pub(crate) fn of(input: &'a Input<'a>, lead: &'a Comparison) -> Sides<'a> {
+    pub(crate) fn of(input: &'a Input<'a>, lead: &'a JudgedComparison) -> Sides<'a> {
         let names = [lead.config.as_str(), lead.baseline.as_str()];
         let place = |name: &str| input.study.configs.iter().position(|config| config.name == name);
-        let of_side = |name: &str, workload: &str| -> Vec<Group<'a>> {
-            let is_under = |group: &Group<'_>| {
+        let of_side = |name: &str, workload: &str| -> Vec<RepeatGroup<'a>> {
+            let is_under = |group: &RepeatGroup<'_>| {
                 let its = input.study.workloads.get(group.workload);
                 its.is_some_and(|one| one.name == workload)
             };
-            let is_its = |one: &&Group<'_>| Some(one.config) == place(name) && is_under(one);
-            input.groups.iter().filter(is_its).filter_map(Group::comparable).collect()
+            let is_its = |one: &&RepeatGroup<'_>| Some(one.config) == place(name) && is_under(one);
+            input.groups.iter().filter(is_its).filter_map(RepeatGroup::comparable).collect()
         };
         let config = of_side(names[0], &lead.workload);
         let against = lead.against_workload.as_ref().unwrap_or(&lead.workload);
@@ -52,15 +52,18 @@ impl<'a> Sides<'a> {
             let same = base.iter().position(|other| other.threads == one.threads)?;
             Some([one, base.swap_remove(same)])
         });
-        let mut both: Vec<[Group<'a>; 2]> = both.collect();
+        let mut both: Vec<[RepeatGroup<'a>; 2]> = both.collect();
         both.sort_by_key(|[config, _]| config.threads);
         let label = |name: &str| place(name).map_or("", |place| input.analysis.label(place));
         Sides { names, labels: names.map(label), both }
     }
 
     /// Both figures at each thread count that has them.
-    pub(crate) fn figures(&self, metric: &columns::Metric<'_>) -> Vec<(u32, [Figure; 2])> {
-        let of = |[config, base]: &[Group<'_>; 2]| {
+    pub(crate) fn figures(
+        &self,
+        metric: &columns::Metric<'_>,
+    ) -> Vec<(u32, [RepeatStatistics; 2])> {
+        let of = |[config, base]: &[RepeatGroup<'_>; 2]| {
             Some((config.threads, [metric.over(config)?, metric.over(base)?]))
         };
         self.both.iter().filter_map(of).collect()
@@ -68,7 +71,7 @@ impl<'a> Sides<'a> {
 
     /// Their means.
     pub(crate) fn at(&self, metric: &columns::Metric<'_>) -> Vec<At> {
-        let mean = |(threads, [config, base]): (u32, [Figure; 2])| At {
+        let mean = |(threads, [config, base]): (u32, [RepeatStatistics; 2])| At {
             threads,
             config: config.mean,
             base: base.mean,
@@ -88,8 +91,8 @@ impl<'a> Sides<'a> {
 
 /// Figures that the judge compared at each thread count: only of the runs that its verdicts rest
 /// on.
-pub(crate) fn compared(parts: &[&Comparison]) -> Vec<At> {
-    let of = |one: &&Comparison| {
+pub(crate) fn compared(parts: &[&JudgedComparison]) -> Vec<At> {
+    let of = |one: &&JudgedComparison| {
         let found = one.difference.as_ref()?;
         Some(At { threads: one.threads?, config: found.value, base: found.baseline_value })
     };
@@ -129,7 +132,10 @@ pub(crate) fn unit(events: Events, metric: &columns::Metric<'_>) -> String {
 }
 
 /// The comparisons that one is made of: of its thread counts, or itself.
-pub(crate) fn parts<'a>(input: &'a Input<'_>, one: &'a Comparison) -> Vec<&'a Comparison> {
+pub(crate) fn parts<'a>(
+    input: &'a Input<'_>,
+    one: &'a JudgedComparison,
+) -> Vec<&'a JudgedComparison> {
     match one.threads {
         Some(_) => vec![one],
         None => questions::by_threads(input.judgement, one),
@@ -139,9 +145,9 @@ pub(crate) fn parts<'a>(input: &'a Input<'_>, one: &'a Comparison) -> Vec<&'a Co
 /// The same of the lead's other metric.
 pub(crate) fn same<'a>(
     input: &'a Input<'_>,
-    lead: &Comparison,
+    lead: &JudgedComparison,
     metric: Metric,
-) -> Option<&'a Comparison> {
+) -> Option<&'a JudgedComparison> {
     let all = questions::whole(input.judgement, metric);
     all.into_iter().find(|one| one.is_of_same_pair(lead))
 }

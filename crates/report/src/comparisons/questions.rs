@@ -3,7 +3,7 @@
 //!
 //! Nothing here judges.
 
-use assay_judge::{Comparison, Conclusion, Judgement, Metric};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
 use assay_study::{Config, Study};
 
 use crate::words::answer;
@@ -13,11 +13,11 @@ use crate::words::answer;
 /// rate.
 pub(crate) fn metric(study: &Study, judgement: &Judgement) -> Metric {
     let done = whole(judgement, Metric::Throughput);
-    let is_paced = |one: &&Comparison| {
+    let is_paced = |one: &&JudgedComparison| {
         let against = one.against_workload.as_deref().unwrap_or(&one.workload);
         study.rate(&one.workload).is_some() && study.rate(against).is_some()
     };
-    let differs = |one: &&Comparison| {
+    let differs = |one: &&JudgedComparison| {
         matches!(one.verdict.conclusion, Conclusion::Better | Conclusion::Worse)
             || hangs_on_threads(judgement, one)
     };
@@ -29,15 +29,15 @@ pub(crate) fn metric(study: &Study, judgement: &Judgement) -> Metric {
 }
 
 /// The comparisons that answer: of the metric that does.
-pub(crate) fn answers<'a>(study: &Study, judgement: &'a Judgement) -> Vec<&'a Comparison> {
+pub(crate) fn answers<'a>(study: &Study, judgement: &'a Judgement) -> Vec<&'a JudgedComparison> {
     whole(judgement, metric(study, judgement))
 }
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the
 /// only one.
-pub(crate) fn whole(judgement: &Judgement, metric: Metric) -> Vec<&Comparison> {
+pub(crate) fn whole(judgement: &Judgement, metric: Metric) -> Vec<&JudgedComparison> {
     let of_metric = || judgement.comparisons.iter().filter(move |one| one.metric == metric);
-    let has_whole = |one: &Comparison| {
+    let has_whole = |one: &JudgedComparison| {
         of_metric().any(|other| other.threads.is_none() && other.is_of_same_pair(one))
     };
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
@@ -45,8 +45,8 @@ pub(crate) fn whole(judgement: &Judgement, metric: Metric) -> Vec<&Comparison> {
 
 /// The rows of the first chart: comparisons over all threads, and where one could not be made but
 /// some of its thread counts could, those in its place.
-pub(crate) fn rows<'a>(judgement: &'a Judgement, metric: Metric) -> Vec<&'a Comparison> {
-    let of = |one: &'a Comparison| match has_parts(judgement, one) {
+pub(crate) fn rows<'a>(judgement: &'a Judgement, metric: Metric) -> Vec<&'a JudgedComparison> {
+    let of = |one: &'a JudgedComparison| match has_parts(judgement, one) {
         true => by_threads(judgement, one),
         false => vec![one],
     };
@@ -54,12 +54,12 @@ pub(crate) fn rows<'a>(judgement: &'a Judgement, metric: Metric) -> Vec<&'a Comp
 }
 
 /// Whether there is a figure: over all thread counts, or at some.
-pub(crate) fn has_figure(judgement: &Judgement, one: &Comparison) -> bool {
+pub(crate) fn has_figure(judgement: &Judgement, one: &JudgedComparison) -> bool {
     one.difference.is_some() || has_parts(judgement, one)
 }
 
 /// Whether there is no figure over all thread counts, but one at some.
-pub(crate) fn has_parts(judgement: &Judgement, whole: &Comparison) -> bool {
+pub(crate) fn has_parts(judgement: &Judgement, whole: &JudgedComparison) -> bool {
     let is_unmade = whole.threads.is_none() && whole.difference.is_none();
     is_unmade && by_threads(judgement, whole).iter().any(|one| one.difference.is_some())
 }
@@ -69,14 +69,14 @@ pub(crate) fn has_parts(judgement: &Judgement, whole: &Comparison) -> bool {
 pub(crate) fn leading<'a>(
     study: &Study,
     judgement: &Judgement,
-    all: &[&'a Comparison],
-) -> Option<&'a Comparison> {
+    all: &[&'a JudgedComparison],
+) -> Option<&'a JudgedComparison> {
     let asked = questions(study, all).into_iter().next()?;
     let its = || asked.iter().copied();
-    let is_known = |one: &&Comparison| {
+    let is_known = |one: &&JudgedComparison| {
         one.verdict.conclusion != Conclusion::Inconclusive || hangs_on_threads(judgement, one)
     };
-    let is_made = |one: &&Comparison| one.difference.is_some();
+    let is_made = |one: &&JudgedComparison| one.difference.is_some();
     its()
         .find(is_known)
         .or_else(|| its().find(is_made))
@@ -87,12 +87,15 @@ pub(crate) fn leading<'a>(
 /// The comparisons that answer a question each, in the order of the plan's: of the pairs that it
 /// names; else of the first configuration that is compared with the baseline, for a plan names
 /// first what it asks about.
-pub(crate) fn questions<'a>(study: &Study, all: &[&'a Comparison]) -> Vec<Vec<&'a Comparison>> {
-    let of = |is_its: &dyn Fn(&Comparison) -> bool| -> Vec<&'a Comparison> {
+pub(crate) fn questions<'a>(
+    study: &Study,
+    all: &[&'a JudgedComparison],
+) -> Vec<Vec<&'a JudgedComparison>> {
+    let of = |is_its: &dyn Fn(&JudgedComparison) -> bool| -> Vec<&'a JudgedComparison> {
         all.iter().copied().filter(|one| is_its(one)).collect()
     };
     let asked = 0..study.judging.compare.len();
-    let mut questions: Vec<Vec<&Comparison>> =
+    let mut questions: Vec<Vec<&JudgedComparison>> =
         asked.map(|place| of(&|one| one.question == Some(place))).collect();
     if all.iter().all(|one| one.question.is_none()) {
         let names = study.configs.iter().map(|config| config.name.as_str());
@@ -106,7 +109,7 @@ pub(crate) fn questions<'a>(study: &Study, all: &[&'a Comparison]) -> Vec<Vec<&'
 
 /// A side of a comparison as a sentence names it: with its workload where the two sides have not
 /// the same.
-pub(crate) fn sides(one: &Comparison) -> [String; 2] {
+pub(crate) fn sides(one: &JudgedComparison) -> [String; 2] {
     let [config, base] = [&one.config, &one.baseline].map(|name| named(name));
     match &one.against_workload {
         None => [config, base],
@@ -118,8 +121,11 @@ pub(crate) fn sides(one: &Comparison) -> [String; 2] {
 
 /// The comparisons of each thread count that one over all of them is made of, the fewest threads
 /// first.
-pub(crate) fn by_threads<'a>(judgement: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
-    let is_part = |one: &&Comparison| {
+pub(crate) fn by_threads<'a>(
+    judgement: &'a Judgement,
+    whole: &JudgedComparison,
+) -> Vec<&'a JudgedComparison> {
+    let is_part = |one: &&JudgedComparison| {
         one.threads.is_some() && one.metric == whole.metric && one.is_of_same_pair(whole)
     };
     judgement.comparisons.iter().filter(is_part).collect()
@@ -127,7 +133,7 @@ pub(crate) fn by_threads<'a>(judgement: &'a Judgement, whole: &Comparison) -> Ve
 
 /// Whether thread counts tell what a word over all of them would hide: better at one and worse at
 /// another, or a verdict at some where that over all is "equivalent" or could not be made.
-pub(crate) fn hangs_on_threads(judgement: &Judgement, whole: &Comparison) -> bool {
+pub(crate) fn hangs_on_threads(judgement: &Judgement, whole: &JudgedComparison) -> bool {
     let parts = by_threads(judgement, whole);
     let is_any = |word: Conclusion| parts.iter().any(|one| one.verdict.conclusion == word);
     let is_unmade = whole.threads.is_none() && whole.difference.is_none();
@@ -140,7 +146,7 @@ pub(crate) fn hangs_on_threads(judgement: &Judgement, whole: &Comparison) -> boo
 }
 
 /// The same of what there is a figure of over all.
-pub(crate) fn is_mixed(judgement: &Judgement, whole: &Comparison) -> bool {
+pub(crate) fn is_mixed(judgement: &Judgement, whole: &JudgedComparison) -> bool {
     whole.difference.is_some() && hangs_on_threads(judgement, whole)
 }
 

@@ -4,7 +4,7 @@
 use crate::words::answer;
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
-use assay_judge::{Comparison, Conclusion, Judgement, Metric};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
 use assay_study::{Events, Study};
 
 use crate::comparisons::flagged;
@@ -31,7 +31,7 @@ impl Begin {
 pub(crate) fn single(
     study: &Study,
     judgement: &Judgement,
-    one: &Comparison,
+    one: &JudgedComparison,
     (names_workload, begin): (bool, Begin),
 ) -> String {
     clause(study, judgement, one, (names_workload, begin)) + "."
@@ -41,7 +41,7 @@ pub(crate) fn single(
 pub(crate) fn clause(
     study: &Study,
     judgement: &Judgement,
-    one: &Comparison,
+    one: &JudgedComparison,
     (names_workload, begin): (bool, Begin),
 ) -> String {
     let [config, base] = sides(one);
@@ -83,7 +83,7 @@ pub(crate) fn clause(
 }
 
 /// `Under read write at 250/s, `, as far as it must be said.
-fn under(study: &Study, one: &Comparison, names_workload: bool, begin: Begin) -> String {
+fn under(study: &Study, one: &JudgedComparison, names_workload: bool, begin: Begin) -> String {
     let under = begin.choose("Under", "under");
     let at = begin.choose("At", "at");
     let is_one = one.against_workload.is_none();
@@ -98,19 +98,19 @@ fn under(study: &Study, one: &Comparison, names_workload: bool, begin: Begin) ->
 }
 
 /// Why nothing is told though the interval lies on one side.
-fn although(events: Events, one: &Comparison) -> Option<String> {
+fn although(events: Events, one: &JudgedComparison) -> Option<String> {
     let (low, high) = one.difference.as_ref()?.ratio_interval;
     reason(events, one).filter(|_| low > 1.0 || high < 1.0)
 }
 
 /// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are
 /// neither stand last.
-fn thread_by_thread(metric: Metric, parts: &[&Comparison]) -> String {
+fn thread_by_thread(metric: Metric, parts: &[&JudgedComparison]) -> String {
     let words =
         [Conclusion::Better, Conclusion::Worse, Conclusion::Equivalent, Conclusion::Inconclusive];
     let words = words.map(|word| (answer::outcome(metric, word), Some(word)));
     let words = words.into_iter().chain([("not compared", None)]);
-    let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.conclusion);
+    let of = |one: &JudgedComparison| one.difference.as_ref().map(|_| one.verdict.conclusion);
     let told = words.filter_map(|(text, word)| {
         let its: Vec<u32> =
             parts.iter().filter(|one| of(one) == word).filter_map(|one| one.threads).collect();

@@ -2,7 +2,7 @@
 //! that rare, and with few repeats it happens all the same: then part of the difference may be the
 //! machine's.
 
-use assay_judge::{Comparison, Judgement, Metric, is_comparable};
+use assay_judge::{JudgedComparison, Judgement, Metric, is_comparable};
 use assay_study::{CpuUse, Study, Trial};
 
 use crate::comparisons::questions;
@@ -18,7 +18,7 @@ pub(crate) fn sentences(study: &Study, judgement: &Judgement) -> Vec<String> {
 
 /// A sentence about one comparison; `None` if there is no comparison, or both sides were disturbed
 /// alike.
-pub(crate) fn sentence(study: &Study, one: &Comparison) -> Option<String> {
+pub(crate) fn sentence(study: &Study, one: &JudgedComparison) -> Option<String> {
     one.difference.as_ref()?;
     let against = one.against_workload.as_deref().unwrap_or(&one.workload);
     let sides = [(&one.config, one.workload.as_str()), (&one.baseline, against)];

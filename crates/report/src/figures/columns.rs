@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use assay_judge::summary::{self, Figure, Group as Trials};
+use assay_judge::summary::{self, RepeatGroup as Trials, RepeatStatistics};
 use assay_study::metrics::{self, Column, Group, metric};
 use assay_study::{Events, Study, Trial};
 
@@ -73,7 +73,7 @@ impl<'a> Metric<'a> {
     }
 
     /// The metric over the repeats that have it.
-    pub(crate) fn over(&self, group: &Trials<'_>) -> Option<Figure> {
+    pub(crate) fn over(&self, group: &Trials<'_>) -> Option<RepeatStatistics> {
         group.figure(|trial| self.of(trial))
     }
 
@@ -87,7 +87,7 @@ impl<'a> Metric<'a> {
 }
 
 /// As the catalogue shows it in a group of columns.
-pub(crate) const fn column(metric: &'static metrics::Metric, group: Group) -> Metric<'static> {
+pub(crate) const fn column(metric: &'static metrics::MetricEntry, group: Group) -> Metric<'static> {
     match metric.column_of(group) {
         Some(Column { head, shown, title, plus, .. }) => {
             let (unit, scale) = (shown.template(), shown.scale());
@@ -100,7 +100,7 @@ pub(crate) const fn column(metric: &'static metrics::Metric, group: Group) -> Me
 /// Every column of a group, in their order.
 pub(crate) fn columns(group: Group) -> Vec<Metric<'static>> {
     let its = metrics::all().filter_map(|metric| Some((metric.column_of(group)?.place, metric)));
-    let mut its: Vec<(u8, &metrics::Metric)> = its.collect();
+    let mut its: Vec<(u8, &metrics::MetricEntry)> = its.collect();
     its.sort_by_key(|(place, _)| *place);
     its.into_iter().map(|(_, metric)| column(metric, group)).collect()
 }

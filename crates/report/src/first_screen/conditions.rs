@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::Size;
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Config, Study, Trial};
 
 use crate::comparisons::questions::is_aa_run;
@@ -130,7 +130,7 @@ fn size_of(text: &str) -> Option<u64> {
 /// server's files.
 fn files(study: &Study) -> Option<f64> {
     let of_server = |results: &BTreeMap<String, f64>| {
-        let figure = |metric: &Metric| results.get(metric.name).copied();
+        let figure = |metric: &MetricEntry| results.get(metric.name).copied();
         figure(metric!("space_tables_file_bytes")).or_else(|| figure(metric!("space_file_bytes")))
     };
     let of = |trial: &Trial| match &trial.servers[..] {

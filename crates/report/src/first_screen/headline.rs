@@ -12,7 +12,7 @@ use crate::words::answer;
 use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
 use assay_judge::power_cuts::PowerCuts;
-use assay_judge::{Comparison, Conclusion, Judgement, Metric};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
 use assay_study::{State, Study};
 
 use crate::comparisons::known_steps;
@@ -51,7 +51,7 @@ fn answered(study: &Study, judgement: &Judgement) -> String {
 
 fn verdict(study: &Study, judgement: &Judgement, begin: Begin) -> String {
     let all = answers(study, judgement);
-    let is_untold = |one: &&Comparison| {
+    let is_untold = |one: &&JudgedComparison| {
         one.verdict.conclusion == Conclusion::Inconclusive && !hangs_on_threads(judgement, one)
     };
     // A result for less than was asked goes before a question without an answer.
@@ -126,17 +126,18 @@ fn nothing_to_compare(study: &Study, judgement: &Judgement) -> String {
 
 /// The plan's questions first, known answers before unknown ones; then the other comparisons, and
 /// disturbances of runs.
-fn told(study: &Study, judgement: &Judgement, all: &[&Comparison], begin: Begin) -> String {
+fn told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison], begin: Begin) -> String {
     let questions = questions(study, all);
-    let is_asked =
-        |one: &&Comparison| questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one));
-    let others: Vec<&Comparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
+    let is_asked = |one: &&JudgedComparison| {
+        questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one))
+    };
+    let others: Vec<&JudgedComparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
     let several = study.workloads.len() > 1;
-    let is_known = |one: &&Comparison| {
+    let is_known = |one: &&JudgedComparison| {
         one.verdict.conclusion != Conclusion::Inconclusive || hangs_on_threads(judgement, one)
     };
-    let one_by_one = |few: &[&Comparison], told: &mut Vec<String>| {
-        let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
+    let one_by_one = |few: &[&JudgedComparison], told: &mut Vec<String>| {
+        let (known, unknown): (Vec<&JudgedComparison>, Vec<&JudgedComparison>) =
             few.iter().copied().partition(is_known);
         for one in known.into_iter().chain(unknown) {
             let begin = if told.is_empty() { begin } else { Begin::Sentence };
@@ -157,14 +158,14 @@ fn told(study: &Study, judgement: &Judgement, all: &[&Comparison], begin: Begin)
         many => told.push(others_told(judgement, many)),
     }
     // The caveats below name the cause; the sentence does where it is the answer.
-    let its: Vec<&Comparison> = questions.iter().flatten().copied().collect();
+    let its: Vec<&JudgedComparison> = questions.iter().flatten().copied().collect();
     let is_open = !its.iter().any(is_known) && its.iter().any(|one| one.difference.is_none());
     told.extend(disturbed_runs(study).filter(|_| is_open));
     told.join(" ")
 }
 
 /// How many came out how, of one configuration under many workloads.
-fn counted(judgement: &Judgement, all: &[&Comparison]) -> String {
+fn counted(judgement: &Judgement, all: &[&JudgedComparison]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
     let remark = match of_one_run {
@@ -183,7 +184,7 @@ fn counted(judgement: &Judgement, all: &[&Comparison]) -> String {
 }
 
 /// `The other 4 comparisons came out 1 faster and 3 inconclusive.`
-fn others_told(judgement: &Judgement, others: &[&Comparison]) -> String {
+fn others_told(judgement: &Judgement, others: &[&JudgedComparison]) -> String {
     let outcomes = outcomes(judgement, others);
     match (outcomes.as_slice(), others.len()) {
         ([(text, _)], 1) => format!("The other comparison came out {text}."),
@@ -209,7 +210,7 @@ enum Outcome {
 }
 
 /// How many came out how, those alone that there are.
-fn outcomes(judgement: &Judgement, all: &[&Comparison]) -> Vec<(String, usize)> {
+fn outcomes(judgement: &Judgement, all: &[&JudgedComparison]) -> Vec<(String, usize)> {
     let mut counts = BTreeMap::new();
     for one in all {
         *counts.entry(outcome(judgement, one)).or_insert(0) += 1;
@@ -234,7 +235,7 @@ impl Outcome {
     }
 }
 
-fn outcome(judgement: &Judgement, one: &Comparison) -> Outcome {
+fn outcome(judgement: &Judgement, one: &JudgedComparison) -> Outcome {
     if hangs_on_threads(judgement, one) {
         let parts = by_threads(judgement, one);
         let is_any = |word: Conclusion| parts.iter().any(|part| part.verdict.conclusion == word);
@@ -253,13 +254,13 @@ fn outcome(judgement: &Judgement, one: &Comparison) -> Outcome {
 }
 
 /// Text if no comparison has a verdict: the reason, with the measured cause, and a remedy.
-fn nothing_told(study: &Study, judgement: &Judgement, all: &[&Comparison]) -> String {
+fn nothing_told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison]) -> String {
     let bases: Vec<&str> = all.iter().map(|one| one.baseline.as_str()).collect();
     let base = match bases.as_slice() {
         [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
         _ => "its baseline".to_owned(),
     };
-    let is_made = |one: &&&Comparison| has_figure(judgement, one);
+    let is_made = |one: &&&JudgedComparison| has_figure(judgement, one);
     let made = all.iter().filter(is_made).count();
     let disturbance = disturbed_runs(study);
     if made == 0 {
@@ -310,15 +311,15 @@ fn disturbed_runs(study: &Study) -> Option<String> {
 
 /// The smallest difference that any of the comparisons, or of their thread counts, could have
 /// shown, in percent; nothing where only one run is known of each.
-fn smallest_seen(judgement: &Judgement, all: &[&Comparison]) -> Option<f64> {
-    let of = |one: &&Comparison| {
+fn smallest_seen(judgement: &Judgement, all: &[&JudgedComparison]) -> Option<f64> {
+    let of = |one: &&JudgedComparison| {
         let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
         let (low, high) = found.ratio_interval;
         let half = (high / low).ln() / 2.0;
         Some(half.max(floor(judgement, one, found.repeats)))
     };
     let parts = all.iter().filter(|one| has_parts(judgement, one));
-    let parts: Vec<&Comparison> = parts.flat_map(|one| by_threads(judgement, one)).collect();
+    let parts: Vec<&JudgedComparison> = parts.flat_map(|one| by_threads(judgement, one)).collect();
     let least =
         all.iter().chain(&parts).filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
     Some((least.exp() - 1.0) * 100.0)
@@ -326,7 +327,7 @@ fn smallest_seen(judgement: &Judgement, all: &[&Comparison]) -> Option<f64> {
 
 /// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no
 /// configuration ran twice.
-fn floor(judgement: &Judgement, one: &Comparison, repeats: usize) -> f64 {
+fn floor(judgement: &Judgement, one: &JudgedComparison, repeats: usize) -> f64 {
     let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
     let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
     let its = of_study().find(|seen| seen.workload == one.workload);

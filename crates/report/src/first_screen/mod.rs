@@ -12,7 +12,7 @@ mod trade_off;
 
 use serde::Serialize;
 
-use assay_judge::{Comparison, Judgement, Metric};
+use assay_judge::{JudgedComparison, Judgement, Metric};
 use assay_study::{State, Study};
 
 use crate::analysis::Analysis;
@@ -71,7 +71,7 @@ pub(crate) fn first_screen(input: &Input<'_>, plots: &mut Vec<Plot>) -> FirstScr
     }
 }
 
-fn of(lead: &Comparison, input: &Input<'_>) -> String {
+fn of(lead: &JudgedComparison, input: &Input<'_>) -> String {
     let study = input.study;
     let is_named = study.workloads.len() > 1 && lead.against_workload.is_none();
     let under = if is_named { format!(", {}", lead.workload) } else { String::new() };

@@ -8,7 +8,7 @@ use crate::words::reason::reason_in_short;
 use crate::words::size::Size;
 use crate::words::steps;
 use crate::words::verdict::{kind, word};
-use assay_judge::{Chain, Comparison, Metric};
+use assay_judge::{Chain, JudgedComparison, Metric};
 use assay_study::State;
 
 use crate::comparisons::flagged;
@@ -19,11 +19,11 @@ use crate::figures::format::{figure, plural};
 use crate::first_screen::number::Number;
 use crate::first_screen::trade_off::{WRITTEN, price, taken};
 use crate::input::Input;
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 
 /// The numbers of a comparison: throughput, p99, what it took and, where there are prices, what it
 /// costs.
-pub(crate) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
+pub(crate) fn compared(input: &Input<'_>, lead: &JudgedComparison) -> Vec<Number> {
     let sides = Sides::of(input, lead);
     let [tps, _] = columns::THROUGHPUT;
     let [_, _, p99, _] = columns::LATENCY;
@@ -51,7 +51,7 @@ pub(crate) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
 }
 
 /// With what each factor did of it, where the sides differ in several and others lie between.
-fn in_steps(input: &Input<'_>, lead: &Comparison, number: Number) -> Number {
+fn in_steps(input: &Input<'_>, lead: &JudgedComparison, number: Number) -> Number {
     let is_its = |chain: &&Chain| {
         let whole = &chain.whole;
         lead.against_workload.is_none()
@@ -70,7 +70,7 @@ fn in_steps(input: &Input<'_>, lead: &Comparison, number: Number) -> Number {
 fn judged(
     input: &Input<'_>,
     name: &str,
-    one: &Comparison,
+    one: &JudgedComparison,
     sides: &Sides<'_>,
     metric: &columns::Metric<'_>,
 ) -> Number {
@@ -109,7 +109,7 @@ fn judged(
 }
 
 /// That not all runs are in it.
-fn left_out(one: &Comparison) -> Option<String> {
+fn left_out(one: &JudgedComparison) -> Option<String> {
     let runs = plural(one.left_out.len(), "run");
     (!one.left_out.is_empty()).then(|| format!("without {runs} that cannot be compared"))
 }
@@ -118,12 +118,12 @@ fn left_out(one: &Comparison) -> Option<String> {
 /// as a figure over all would hide it.
 fn by_threads(
     input: &Input<'_>,
-    whole: &Comparison,
-    parts: &[&Comparison],
+    whole: &JudgedComparison,
+    parts: &[&JudgedComparison],
     metric: &columns::Metric<'_>,
 ) -> Number {
     let events = input.study.events();
-    let line = |one: &&Comparison| {
+    let line = |one: &&JudgedComparison| {
         let threads = plural(one.threads? as usize, "thread");
         let Some(found) = &one.difference else {
             let because = why(input, one);
@@ -154,7 +154,7 @@ fn by_threads(
 /// compared, and why no more.
 fn untold(
     input: &Input<'_>,
-    one: &Comparison,
+    one: &JudgedComparison,
     sides: &Sides<'_>,
     metric: &columns::Metric<'_>,
 ) -> Number {
@@ -176,13 +176,13 @@ fn untold(
 }
 
 /// Why there is no comparison: what disturbed its runs, else what the judge says.
-fn why(input: &Input<'_>, one: &Comparison) -> String {
+fn why(input: &Input<'_>, one: &JudgedComparison) -> String {
     let disturbance = flagged::of_comparison(input.study, one).map(|(cause, _)| cause);
     disturbance.or_else(|| reason_in_short(input.study.events(), one)).unwrap_or_default()
 }
 
 /// The verdict in words, and its kind for the style sheet.
-fn verdict(one: &Comparison) -> (&'static str, &'static str) {
+fn verdict(one: &JudgedComparison) -> (&'static str, &'static str) {
     (word(one.verdict.conclusion), kind(one.verdict.conclusion))
 }
 
@@ -190,8 +190,9 @@ fn verdict(one: &Comparison) -> (&'static str, &'static str) {
 pub(crate) fn alone(input: &Input<'_>) -> Vec<Number> {
     let [tps, _] = columns::THROUGHPUT;
     let [_, _, p99, _] = columns::LATENCY;
-    let rate = |group: &Group<'_>| tps.over(group).map_or(0.0, |figure| figure.mean);
-    let groups: Vec<Group<'_>> = input.groups.iter().filter_map(Group::comparable).collect();
+    let rate = |group: &RepeatGroup<'_>| tps.over(group).map_or(0.0, |figure| figure.mean);
+    let groups: Vec<RepeatGroup<'_>> =
+        input.groups.iter().filter_map(RepeatGroup::comparable).collect();
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
         let is_done = input.study.trials.iter().any(|trial| trial.state == State::Done);

@@ -2,14 +2,14 @@
 
 use crate::words::verdict::word;
 use assay_judge::worth::cost::Cost;
-use assay_judge::{Comparison, Conclusion};
+use assay_judge::{Conclusion, JudgedComparison};
 
 use crate::analysis::Analysis;
 use crate::comparisons::paired_figures::{At, Sides, told};
 use crate::figures::columns::{Metric, column, columns};
 use crate::figures::format::{figure, plural};
 use crate::first_screen::number::Number;
-use assay_judge::summary::Figure;
+use assay_judge::summary::RepeatStatistics;
 use assay_judge::worth::CostOfLoad;
 use assay_judge::worth::space::WRITTEN_LEAST_BYTES;
 use assay_study::Events;
@@ -54,8 +54,8 @@ fn mean_ratio(at: &[At]) -> Option<f64> {
     (!mean.is_nan() && mean.is_finite()).then_some(mean)
 }
 
-fn spread(all: &[(u32, [Figure; 2])], unit: &str) -> String {
-    let span = |one: &Figure| match (figure(one.low), figure(one.high)) {
+fn spread(all: &[(u32, [RepeatStatistics; 2])], unit: &str) -> String {
+    let span = |one: &RepeatStatistics| match (figure(one.low), figure(one.high)) {
         (low, high) if low == high => low,
         (low, high) => format!("{low}–{high}"),
     };
@@ -71,7 +71,7 @@ fn spread(all: &[(u32, [Figure; 2])], unit: &str) -> String {
 /// Cost of a transaction per second on both sides, at the highest compared thread count; `None` if
 /// prices are missing. Bills are as given, so the ratio has the uncertainty of throughput alone:
 /// its interval is the judge's, inverted.
-pub(crate) fn price(analysis: &Analysis, parts: &[&Comparison]) -> Option<Number> {
+pub(crate) fn price(analysis: &Analysis, parts: &[&JudgedComparison]) -> Option<Number> {
     let compared = parts.iter().filter(|one| one.difference.is_some());
     let part = compared.max_by_key(|one| one.threads)?;
     let (threads, found) = (part.threads?, part.difference.as_ref()?);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
-use assay_study::metrics::{Metric, Window, metric};
+use assay_study::metrics::{MetricEntry, Window, metric};
 use assay_study::{Config, Discarded, Events, State, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
@@ -224,7 +224,7 @@ const WAITS_FROM: f64 = 1.25;
 
 /// Kinds of command: how many a model was asked, how long they took by the kernel, and how long by
 /// the model.
-const COMMANDS: [(&str, [&Metric; 3]); 2] = [
+const COMMANDS: [(&str, [&MetricEntry; 3]); 2] = [
     (
         "read",
         [
@@ -246,7 +246,7 @@ const COMMANDS: [(&str, [&Metric; 3]); 2] = [
 /// Waits of commands in the kernel before they reach a model, which the model cannot see: they are
 /// neither late nor added there.
 fn waits_before_models(study: &Study) -> Option<Caveat> {
-    let of_kind = |config: &Config, (kind, metrics): (&str, [&Metric; 3])| {
+    let of_kind = |config: &Config, (kind, metrics): (&str, [&MetricEntry; 3])| {
         let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
         let ratios: Vec<f64> = its.filter_map(|trial| waited(trial, metrics)).collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
@@ -267,9 +267,9 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
 
 /// The kernel's mean latency of a run's commands ÷ the model's, of a kind that came at least once a
 /// second.
-fn waited(trial: &Trial, metrics: [&Metric; 3]) -> Option<f64> {
+fn waited(trial: &Trial, metrics: [&MetricEntry; 3]) -> Option<f64> {
     let figure =
-        |metric: &Metric| trial.results.get(metric.name).copied().filter(|value| *value > 0.0);
+        |metric: &MetricEntry| trial.results.get(metric.name).copied().filter(|value| *value > 0.0);
     let [rate, kernel_ms, model_ms] = metrics.map(figure);
     rate.filter(|rate| *rate >= 1.0)?;
     Some(kernel_ms? / model_ms?)

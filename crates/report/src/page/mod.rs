@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::words;
 use assay_base::version::version;
-use assay_judge::reconcile::Pair;
+use assay_judge::reconcile::FactorPair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{Events, State, Trial};
 
@@ -117,7 +117,7 @@ struct Page<'a> {
     servers: Option<worth::Table>,
     durability: Vec<Kept<'a>>,
     uneven: Vec<String>,
-    factors: &'a [Pair],
+    factors: &'a [FactorPair],
     differences: Compared,
     options: Compared,
     optioned: Vec<&'a str>,

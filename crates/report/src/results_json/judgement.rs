@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Chain, Comparison, Conclusion, Difference, Judgement, Level, Metric, NoiseFloor,
-    OfPhase, OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step,
+    Basis, Chain, Conclusion, Difference, JudgedComparison, Judgement, Metric, NoiseFloor, OfPhase,
+    OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step, ThroughputLevel,
 };
 use assay_study::{Events, TrialKey};
 
@@ -19,7 +19,7 @@ pub struct JudgementView<'a> {
     margin_percent: f64,
     baseline: Option<&'a str>,
     noise_floor: Option<&'a NoiseFloor>,
-    levels: &'a [Level],
+    levels: &'a [ThroughputLevel],
     comparisons: Vec<ComparisonView<'a>>,
     chains: Vec<ChainView<'a>>,
     samples_note: String,
@@ -146,7 +146,7 @@ struct ComparisonView<'a> {
 }
 
 impl<'a> ComparisonView<'a> {
-    fn of(one: &'a Comparison) -> ComparisonView<'a> {
+    fn of(one: &'a JudgedComparison) -> ComparisonView<'a> {
         ComparisonView {
             workload: &one.workload,
             threads: one.threads,
@@ -171,7 +171,7 @@ impl<'a> ComparisonView<'a> {
 ///
 /// # Errors
 /// Those of the serializer.
-pub fn comparison<S: Serializer>(one: &Comparison, to: S) -> Result<S::Ok, S::Error> {
+pub fn comparison<S: Serializer>(one: &JudgedComparison, to: S) -> Result<S::Ok, S::Error> {
     ComparisonView::of(one).serialize(to)
 }
 

@@ -20,8 +20,8 @@ use crate::words::paper::{self, ComparedView};
 use crate::words::write_path::WritePathView;
 use assay_base::version::version;
 use assay_judge::paper::Compared;
-use assay_judge::reconcile::Pair;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::reconcile::FactorPair;
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_judge::worth::{DriveLife, ServersForLoad, Uncosted};
 use assay_study::Study;
 use costs::CostView;
@@ -44,7 +44,7 @@ struct Results<'a> {
     claims: Option<BesideView<'a>>,
     judgement: JudgementView<'a>,
     durability: BTreeMap<&'a str, DurabilityView>,
-    factors: &'a [Pair],
+    factors: &'a [FactorPair],
     write_path: Vec<WritePathView<'a>>,
     endurance: &'a [DriveLife],
     rated: BTreeMap<&'a str, RatedView>,
@@ -122,8 +122,9 @@ pub(crate) fn write(
 fn summary<'a>(input: &Input<'a>) -> Vec<Summary<'a>> {
     let study = input.study;
     let names = result_names(study);
-    let spread = |figure: Figure| Spread { mean: figure.mean, low: figure.low, high: figure.high };
-    let of_group = |group: &Group<'_>| Summary {
+    let spread =
+        |figure: RepeatStatistics| Spread { mean: figure.mean, low: figure.low, high: figure.high };
+    let of_group = |group: &RepeatGroup<'_>| Summary {
         config: &study.configs[group.config].name,
         workload: &study.workloads[group.workload].name,
         threads: group.threads,

@@ -1,7 +1,7 @@
 //! The highest rates that keep the plan's objective: what the searches found, and how long they
 //! took.
 
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 use assay_study::{Capacity, CapacityFound, Objective, Purpose, Study, Trial};
 
 use crate::comparisons::questions::is_aa_run;
@@ -37,9 +37,9 @@ pub(crate) fn in_words(objective: Objective) -> String {
 }
 
 /// A row for each configuration under each load; nothing of a study without searches.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
+pub(crate) fn table(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<Table> {
     let objective = objective(study)?;
-    let is_shown = |group: &&Group<'_>| {
+    let is_shown = |group: &&RepeatGroup<'_>| {
         study.configs.get(group.config).is_some_and(|config| !is_aa_run(study, config))
     };
     let rows = groups.iter().filter(is_shown).filter_map(|group| Some((group, fields(group)?)));
@@ -56,7 +56,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
     Table::of(study, columns, rows.collect(), notes)
 }
 
-fn fields(group: &Group<'_>) -> Option<Vec<String>> {
+fn fields(group: &RepeatGroup<'_>) -> Option<Vec<String>> {
     let searches: Vec<&Capacity> =
         group.done().filter_map(|trial| trial.capacity.as_ref()).collect();
     if searches.is_empty() {

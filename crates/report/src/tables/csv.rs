@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::analysis::Analysis;
 use crate::words;
-use assay_judge::summary::{self, Figure, Group};
+use assay_judge::summary::{self, RepeatGroup, RepeatStatistics};
 use assay_study::{Events, Histogram, Series, State, Store, Study, Trial};
 
 /// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian
@@ -137,7 +137,7 @@ fn label_of(analysis: &Analysis, config: &str) -> String {
 pub(crate) fn write_summary(
     file: &mut dyn Write,
     analysis: &Analysis,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
 ) -> Result<()> {
     let study = &analysis.study;
     let names = result_names(study);
@@ -170,7 +170,7 @@ pub(crate) fn write_summary(
 }
 
 /// A result as it is stored, over the repeats.
-pub(crate) fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
+pub(crate) fn stored(group: &RepeatGroup<'_>, name: &str) -> Option<RepeatStatistics> {
     group.figure(|trial| summary::result(trial, name))
 }
 

@@ -7,7 +7,7 @@ use assay_study::{Events, State, Study, Trial};
 use crate::figures::columns::Metric;
 use crate::figures::format::{bytes, figure, plural};
 use crate::words;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 
 /// A table of figures: configurations within thread counts, a metric a column.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    fn of(metric: &Metric<'_>, figure_of: Option<Figure>) -> Field {
+    fn of(metric: &Metric<'_>, figure_of: Option<RepeatStatistics>) -> Field {
         let Some(found) = figure_of else {
             return Field { text: "–".into(), ..Field::default() };
         };
@@ -71,7 +71,7 @@ impl Field {
 /// The figures of one workload. Columns that no run has are left out.
 pub(crate) fn table(
     events: Events,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
     workload: usize,
     metrics: &[Metric<'_>],
 ) -> Table {
@@ -81,18 +81,18 @@ pub(crate) fn table(
 /// The same, of those groups alone that have the first of `metrics`; nothing if there are none.
 pub(crate) fn table_where_any(
     events: Events,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
     workload: usize,
     metrics: &[Metric<'_>],
 ) -> Option<Table> {
     let has_first =
-        |group: &&Group<'_>| metrics.first().is_some_and(|first| first.over(group).is_some());
+        |group: &&RepeatGroup<'_>| metrics.first().is_some_and(|first| first.over(group).is_some());
     let of_workload = groups.iter().filter(|group| group.workload == workload);
-    let having: Vec<&Group<'_>> = of_workload.filter(has_first).collect();
+    let having: Vec<&RepeatGroup<'_>> = of_workload.filter(has_first).collect();
     (!having.is_empty()).then(|| table_of(events, having, metrics))
 }
 
-fn table_of(events: Events, of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
+fn table_of(events: Events, of_workload: Vec<&RepeatGroup<'_>>, metrics: &[Metric<'_>]) -> Table {
     let present: Vec<Metric<'_>> = metrics
         .iter()
         .copied()
@@ -123,13 +123,13 @@ fn table_of(events: Events, of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]
     }
 }
 
-fn largest(groups: &[&Group<'_>], metric: &Metric<'_>) -> f64 {
+fn largest(groups: &[&RepeatGroup<'_>], metric: &Metric<'_>) -> f64 {
     groups.iter().filter_map(|group| metric.over(group)).map(|one| one.mean).fold(0.0, f64::max)
 }
 
 fn row(
     events: Events,
-    group: &Group<'_>,
+    group: &RepeatGroup<'_>,
     metrics: &[Metric<'_>],
     largest: f64,
     notes: &mut Vec<String>,
@@ -159,7 +159,7 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
 }
 
 /// Remarks on a row that has figures.
-fn remarks<'a>(events: Events, group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
+fn remarks<'a>(events: Events, group: &'a RepeatGroup<'_>) -> impl Iterator<Item = String> + 'a {
     group.trials.iter().flat_map(move |trial| match trial.state {
         State::Done => words::warning::of_trial(events, trial),
         _ => vec![format!("repeat {} {}", trial.key.repeat, standing(trial))],
@@ -216,7 +216,7 @@ pub(crate) fn trials(study: &Study) -> Vec<TrialRow> {
             repeat: trial.key.repeat,
             started_at: trial.started_at.clone().unwrap_or_default(),
             seconds: trial.window.map(|window| figure(window.length_s())).unwrap_or_default(),
-            tps: Field::of(&tps, Figure::of(tps.of(trial).into_iter().collect())),
+            tps: Field::of(&tps, RepeatStatistics::of(tps.of(trial).into_iter().collect())),
             remarks,
         })
     };
@@ -240,14 +240,14 @@ impl SpaceRow {
 
 impl Field {
     /// Bytes with their prefix.
-    pub(crate) fn of_bytes(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
+    pub(crate) fn of_bytes(kind: &Metric<'_>, figure: Option<RepeatStatistics>) -> Field {
         let text = figure.as_ref().map(|figure| bytes(figure.mean / kind.scale));
         let field = Field::of(kind, figure);
         Field { text: text.unwrap_or_else(|| field.text.clone()), spread: None, ..field }
     }
 
     /// A figure without its spread.
-    pub(crate) fn bare(kind: &Metric<'_>, figure: Option<Figure>) -> Field {
+    pub(crate) fn bare(kind: &Metric<'_>, figure: Option<RepeatStatistics>) -> Field {
         Field { spread: None, ..Field::of(kind, figure) }
     }
 }

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use assay_judge::interval::Interval;
 use assay_judge::sharing::{Point, Sharing, sharing};
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_study::Study;
-use assay_study::metrics::{Group as Columns, Metric, metric};
+use assay_study::metrics::{Group as Columns, MetricEntry, metric};
 
 use crate::charts::plots::{Plot, Style, hover, label, title, whiskers};
 use crate::figures::columns;
@@ -39,7 +39,11 @@ struct Chart {
 }
 
 /// The section; nothing of a study whose runs have one server each.
-pub(crate) fn shown(study: &Study, groups: &[Group<'_>], plots: &mut Vec<Plot>) -> Option<Shown> {
+pub(crate) fn shown(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    plots: &mut Vec<Plot>,
+) -> Option<Shown> {
     let columns = columns::columns(Columns::Servers);
     let tables: Vec<(String, figures::Table)> = study
         .workloads
@@ -171,7 +175,7 @@ fn load(study: &Study, workload: usize, count: u32) -> String {
 }
 
 /// Metrics shown for each server.
-const EACH: [(&Metric, f64, &str, &str); 7] = [
+const EACH: [(&MetricEntry, f64, &str, &str); 7] = [
     (metric!("tps"), 1.0, "{TPS}", "{events} per second"),
     (metric!("latency_ms_p50"), 1.0, "p50, ms", "median response time"),
     (metric!("latency_ms_p99"), 1.0, "p99, ms", "99th percentile"),
@@ -187,7 +191,7 @@ const EACH: [(&Metric, f64, &str, &str); 7] = [
 ];
 
 /// A row for each server of each configuration under each load.
-fn each(study: &Study, groups: &[Group<'_>]) -> Option<worth::Table> {
+fn each(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<worth::Table> {
     let mut blocks: Vec<(String, worth::Fields)> = Vec::new();
     for group in groups {
         let Some(first) = group.done().find(|trial| !trial.servers.is_empty()) else { continue };
@@ -201,7 +205,7 @@ fn each(study: &Study, groups: &[Group<'_>]) -> Option<worth::Table> {
                     let its = trial.servers.iter().find(|one| one.server == server.server)?;
                     Some(its.results.get(metric.name)? * scale)
                 });
-                spread(Figure::of(values.collect()), figure)
+                spread(RepeatStatistics::of(values.collect()), figure)
             });
             let row = (group.config, fields.to_vec());
             match blocks.iter_mut().find(|(other, _)| *other == head) {

@@ -7,9 +7,9 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_judge::{Judgement, Metric as Judged, OfPhase, is_of_too_few};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Done, PhasePace, Study};
 
 use crate::comparisons::questions::is_aa_run;
@@ -81,7 +81,11 @@ const COLUMNS: [(&str, &str); 9] = [
 ];
 
 /// The section; nothing of a study without phases.
-pub(crate) fn shown(study: &Study, groups: &[Group<'_>], judgement: &Judgement) -> Option<Shown> {
+pub(crate) fn shown(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    judgement: &Judgement,
+) -> Option<Shown> {
     let all = &judgement.phases.of_trials;
     let parts: Vec<Part<'_>> = groups
         .iter()
@@ -122,7 +126,7 @@ struct Part<'a> {
     repeats: Vec<&'a OfPhase>,
 }
 
-fn parts<'a>(study: &Study, group: &Group<'_>, all: &'a [OfPhase]) -> Vec<Part<'a>> {
+fn parts<'a>(study: &Study, group: &RepeatGroup<'_>, all: &'a [OfPhase]) -> Vec<Part<'a>> {
     let its: Vec<&OfPhase> =
         all.iter().filter(|one| group.done().any(|trial| trial.key == one.key)).collect();
     let Some(first) = its.first() else { return Vec::new() };
@@ -145,11 +149,11 @@ fn parts<'a>(study: &Study, group: &Group<'_>, all: &'a [OfPhase]) -> Vec<Part<'
 }
 
 impl Part<'_> {
-    fn over(&self, value: impl Fn(&OfPhase) -> Option<f64>) -> Option<Figure> {
-        Figure::of(self.repeats.iter().filter_map(|one| value(one)).collect())
+    fn over(&self, value: impl Fn(&OfPhase) -> Option<f64>) -> Option<RepeatStatistics> {
+        RepeatStatistics::of(self.repeats.iter().filter_map(|one| value(one)).collect())
     }
 
-    fn result(&self, metric: &'static Metric, text: fn(f64) -> String) -> String {
+    fn result(&self, metric: &'static MetricEntry, text: fn(f64) -> String) -> String {
         spread(self.over(|one| result(one, metric)), text)
     }
 
@@ -175,8 +179,10 @@ impl Part<'_> {
             .filter_map(|one| Some((*one, one.phase.happened.as_ref()?)))
             .collect();
         let (first, its) = all.first()?;
-        let took =
-            spread(Figure::of(all.iter().filter_map(|(_, one)| one.took_s()).collect()), figure);
+        let took = spread(
+            RepeatStatistics::of(all.iter().filter_map(|(_, one)| one.took_s()).collect()),
+            figure,
+        );
         let open = all.iter().filter(|(_, one)| one.ended_s.is_none()).count();
         let late = all
             .iter()
@@ -203,7 +209,7 @@ fn came_of(all: &[(&OfPhase, &assay_study::Happened)]) -> String {
     let done = all.iter().find_map(|(_, one)| one.done).map(words::done);
     let error = all.iter().find_map(|(_, one)| one.error.as_ref());
     let is_outage = all.iter().any(|(_, one)| one.happening.is_outage());
-    let warm = Figure::of(all.iter().filter_map(|(one, _)| one.warm_s).collect());
+    let warm = RepeatStatistics::of(all.iter().filter_map(|(one, _)| one.warm_s).collect());
     let warm = match warm {
         Some(warm) => {
             Some(format!("throughput back at 90 % after {} s", spread(Some(warm), figure)))
@@ -215,7 +221,7 @@ fn came_of(all: &[(&OfPhase, &assay_study::Happened)]) -> String {
 }
 
 /// A figure of a phase; nothing of a percentile that a handful of transactions made.
-fn result(one: &OfPhase, metric: &Metric) -> Option<f64> {
+fn result(one: &OfPhase, metric: &MetricEntry) -> Option<f64> {
     let transactions = one.results.get(metric!("transactions").name).copied();
     let is_of_few = Judged::named(metric.name)
         .zip(transactions)
@@ -224,7 +230,7 @@ fn result(one: &OfPhase, metric: &Metric) -> Option<f64> {
 }
 
 /// `12.3 (11.9–12.8)`: the mean and the lowest and highest repeat.
-pub(crate) fn spread(found: Option<Figure>, text: fn(f64) -> String) -> String {
+pub(crate) fn spread(found: Option<RepeatStatistics>, text: fn(f64) -> String) -> String {
     let Some(found) = found else { return NONE.into() };
     let [low, mid, high] = [found.low, found.mean, found.high].map(text);
     if low == high { mid } else { format!("{mid} ({low}–{high})") }

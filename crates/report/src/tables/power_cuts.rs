@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use assay_judge::Comparison;
+use assay_judge::JudgedComparison;
 use assay_judge::power_cuts::PowerCuts;
 use assay_study::power_cut::{Loss, TornPage};
 use assay_study::{PowerCut, Study};
@@ -43,7 +43,7 @@ struct Page {
 }
 
 /// The section; nothing of a study without power cuts.
-pub(crate) fn shown(study: &Study, recoveries: &[Comparison]) -> Option<Shown> {
+pub(crate) fn shown(study: &Study, recoveries: &[JudgedComparison]) -> Option<Shown> {
     let mut all = PowerCuts::of_all(&study.power_cuts);
     all.sort_by_key(|one| study.configs.iter().position(|config| config.name == one.config));
     let recovery_of = |name: &str| recoveries.iter().find(|one| one.config == name);
@@ -55,7 +55,7 @@ pub(crate) fn shown(study: &Study, recoveries: &[Comparison]) -> Option<Shown> {
     (!configs.is_empty()).then_some(Shown { configs, page: torn })
 }
 
-fn of_config(study: &Study, one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> OfConfig {
+fn of_config(study: &Study, one: &PowerCuts<'_>, recovery: Option<&JudgedComparison>) -> OfConfig {
     let its = study.power_cuts.iter().filter(|cut| cut.config == one.config);
     OfConfig {
         name: one.config.to_owned(),

@@ -4,7 +4,7 @@
 //! Their difference is waiting that a closed loop hides: there, nobody comes while a server stands
 //! still.
 
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_study::metrics::metric;
 use assay_study::{Events, Study, Trial};
 
@@ -34,18 +34,18 @@ const COLUMNS: [(&str, &str); 6] = [
 struct AtRate<'a> {
     config: &'a str,
     workload: &'a str,
-    asked: Figure,
-    done: Figure,
+    asked: RepeatStatistics,
+    done: RepeatStatistics,
     /// Events that were due in all its runs.
     due: f64,
-    sent_ms: Option<Figure>,
-    due_ms: Option<Figure>,
-    longest_ms: Option<Figure>,
+    sent_ms: Option<RepeatStatistics>,
+    due_ms: Option<RepeatStatistics>,
+    longest_ms: Option<RepeatStatistics>,
 }
 
 /// A row for each configuration at each rate and thread count; nothing of a study in closed loop.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
-    let found: Vec<(&Group<'_>, AtRate<'_>)> =
+pub(crate) fn table(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<Table> {
+    let found: Vec<(&RepeatGroup<'_>, AtRate<'_>)> =
         groups.iter().filter_map(|group| Some((group, at_rate(study, group)?))).collect();
     let rows = found.iter().map(|(group, one)| (*group, one.fields())).collect();
     let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
@@ -53,7 +53,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
     Table::of(study, columns, rows, notes)
 }
 
-fn at_rate<'a>(study: &'a Study, group: &Group<'_>) -> Option<AtRate<'a>> {
+fn at_rate<'a>(study: &'a Study, group: &RepeatGroup<'_>) -> Option<AtRate<'a>> {
     let config = study.configs.get(group.config).filter(|one| !is_aa_run(study, one))?;
     let over = |name: &'static str| group.figure(|trial: &Trial| result(trial, name));
     Some(AtRate {
@@ -86,7 +86,7 @@ impl AtRate<'_> {
     }
 
     fn fields(&self) -> Vec<String> {
-        let shown = |value: &Option<Figure>| {
+        let shown = |value: &Option<RepeatStatistics>| {
             value.as_ref().map_or_else(|| NONE.to_owned(), |value| figure(value.mean))
         };
         vec![
@@ -108,7 +108,7 @@ impl AtRate<'_> {
 }
 
 /// Why latency from the due start is longer, by the run where it is most so.
-fn waiting(events: Events, all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
+fn waiting(events: Events, all: &[(&RepeatGroup<'_>, AtRate<'_>)]) -> Option<String> {
     let gaps = all.iter().filter_map(|(_, one)| Some((one, one.gap()?)));
     let most = |a: &(&AtRate<'_>, (f64, f64)), b: &(&AtRate<'_>, (f64, f64))| {
         (a.1.1 / a.1.0).total_cmp(&(b.1.1 / b.1.0))
@@ -129,7 +129,7 @@ fn waiting(events: Events, all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
 }
 
 /// Where the rate was more than was done.
-fn overload(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
+fn overload(all: &[(&RepeatGroup<'_>, AtRate<'_>)]) -> Option<String> {
     let missed: Vec<&AtRate<'_>> =
         all.iter().map(|(_, one)| one).filter(|one| one.is_missed()).collect();
     let lowest = missed.iter().min_by(|a, b| a.done_percent().total_cmp(&b.done_percent()))?;

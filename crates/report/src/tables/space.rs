@@ -14,7 +14,7 @@ use crate::figures::format::{bytes, list};
 use crate::figures::storage::{of_database, of_preconditioned, stored, stored_figure};
 use crate::input::Input;
 use crate::tables::figures::{self, Field};
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 
 /// The section.
 #[derive(Serialize)]
@@ -48,9 +48,13 @@ pub(crate) fn space(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space> {
 
 /// Stages that every configuration has: the database's data, and below them what a compressing
 /// drive stores; from the first workload that writes to a drive, else from the first that has any.
-fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usize, Vec<Stage>)> {
+fn stages(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    columns: &Columns,
+) -> Option<(usize, Vec<Stage>)> {
     let configs = 0..study.configs.len();
-    let of = |workload: usize, kind: &Metric<'_>| -> Vec<Option<Figure>> {
+    let of = |workload: usize, kind: &Metric<'_>| -> Vec<Option<RepeatStatistics>> {
         configs.clone().map(|config| of_database(groups, config, workload, kind)).collect()
     };
     let kinds = || columns.own.iter().filter(|kind| is_of_every_config(kind));
@@ -68,7 +72,7 @@ fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usi
         let small = |config: usize| {
             let ratio = stored(groups, config, workload)?.mean;
             let data = of_database(groups, config, workload, kind)?;
-            Figure::of(data.values.iter().map(|bytes| bytes / ratio).collect())
+            RepeatStatistics::of(data.values.iter().map(|bytes| bytes / ratio).collect())
         };
         stages.push(("on flash, compressed".to_owned(), configs.clone().map(small).collect()));
     }
@@ -89,7 +93,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(study: &Study, groups: &[Group<'_>]) -> Columns {
+    fn of(study: &Study, groups: &[RepeatGroup<'_>]) -> Columns {
         let loads: Vec<(usize, usize)> = loads(study).collect();
         let is_any = |of: &dyn Fn(usize, usize) -> bool| {
             loads.iter().any(|(workload, config)| of(*workload, *config))
@@ -113,7 +117,7 @@ impl Columns {
         all.map(|kind| (kind.head(events), kind.title(events))).collect()
     }
 
-    fn rows(&self, study: &Study, groups: &[Group<'_>]) -> Vec<figures::SpaceRow> {
+    fn rows(&self, study: &Study, groups: &[RepeatGroup<'_>]) -> Vec<figures::SpaceRow> {
         let row = |(workload, config): (usize, usize)| {
             let own =
                 self.own.iter().map(|kind| (kind, of_database(groups, config, workload, kind)));
@@ -154,7 +158,7 @@ struct Held<'a> {
 }
 
 /// `Under write only: on CSD 3.10 GB of files take 1.40 GB of media (2.21 : 1) and on plain …`
-fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
+fn finding(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<String> {
     let files = columns::column(metric!("space_file_bytes"), Kinds::Space);
     let allocated = columns::column(metric!("space_allocated_bytes"), Kinds::Space);
     let physical = columns::column(metric!("space_physical_bytes"), Kinds::Space);
@@ -192,7 +196,7 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
 
 /// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of preconditioned models,
 /// under the first workload that writes.
-fn of_models(study: &Study, groups: &[Group<'_>]) -> Option<String> {
+fn of_models(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<String> {
     let of = |workload: usize| -> Vec<String> {
         let configs =
             study.configs.iter().enumerate().filter(|(_, config)| !is_aa_run(study, config));
@@ -216,7 +220,7 @@ fn by(one: &Held<'_>) -> String {
 
 fn held<'a>(
     study: &'a Study,
-    groups: &[Group<'_>],
+    groups: &[RepeatGroup<'_>],
     workload: usize,
     [files, taken]: [&Metric<'_>; 2],
 ) -> Vec<Held<'a>> {

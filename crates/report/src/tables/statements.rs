@@ -1,7 +1,7 @@
 //! Response times of the kinds of statement that the plan asks about: a row for each configuration
 //! under each load.
 
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_judge::{Judgement, Statements};
 use assay_study::Study;
 
@@ -32,7 +32,11 @@ const PERCENTILES: [Percentile; 3] = [
 ];
 
 /// The table; nothing where the plan asks about no kind, or none was timed.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>], judgement: &Judgement) -> Option<Table> {
+pub(crate) fn table(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    judgement: &Judgement,
+) -> Option<Table> {
     let kinds = &study.judging.percentiles_by_statement;
     let mut columns = Vec::new();
     for kind in kinds {
@@ -40,13 +44,13 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judgement: &Judgement) 
             columns.push((format!("{kind} {percentile}, ms"), title.into()));
         }
     }
-    let row = |group: &Group<'_>| -> Vec<String> {
+    let row = |group: &RepeatGroup<'_>| -> Vec<String> {
         let of = |kind: &String| {
             PERCENTILES.map(|(value, ..)| spread(over(group, judgement, kind, value), figure))
         };
         kinds.iter().flat_map(of).collect()
     };
-    let is_shown = |group: &&Group<'_>| {
+    let is_shown = |group: &&RepeatGroup<'_>| {
         study.configs.get(group.config).is_some_and(|one| !is_aa_run(study, one))
     };
     let rows = groups.iter().filter(is_shown).map(|group| (group, row(group)));
@@ -56,14 +60,14 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judgement: &Judgement) 
 
 /// A percentile of a kind over the repeats that have it.
 fn over(
-    group: &Group<'_>,
+    group: &RepeatGroup<'_>,
     judgement: &Judgement,
     kind: &str,
     value: fn(&Statements) -> Option<f64>,
-) -> Option<Figure> {
+) -> Option<RepeatStatistics> {
     let of_trial = |trial: &assay_study::Trial| {
         let judged = judgement.trials.iter().find(|one| one.key == trial.key)?;
         value(judged.statements.iter().find(|one| one.statement == kind)?)
     };
-    Figure::of(group.done().filter_map(of_trial).collect())
+    RepeatStatistics::of(group.done().filter_map(of_trial).collect())
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::words::samples;
 use crate::words::{reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
-use assay_judge::{Comparison, Conclusion, Judgement, Metric, OfTrial, Reason};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric, OfTrial, Reason};
 use assay_study::{Events, Study};
 
 use crate::comparisons::flagged;
@@ -65,7 +65,7 @@ struct List {
 
 /// The section as texts; nothing of a study with nothing to judge.
 pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
-    let part = |title, is_wanted: fn(&Comparison) -> bool| Part {
+    let part = |title, is_wanted: fn(&JudgedComparison) -> bool| Part {
         title,
         rows: rows(study, judgement, is_wanted),
     };
@@ -98,7 +98,7 @@ pub(crate) fn told(study: &Study, judgement: &Judgement) -> Vec<Row> {
 pub(crate) fn of_phase(
     study: &Study,
     phase: &str,
-    comparisons: &[Comparison],
+    comparisons: &[JudgedComparison],
     is_wanted_told: bool,
 ) -> Vec<Row> {
     let wanted = comparisons.iter().filter(|one| is_told(one) == is_wanted_told);
@@ -112,24 +112,28 @@ pub(crate) fn inconclusive(study: &Study, judgement: &Judgement) -> Vec<Row> {
 }
 
 /// Whether the table begins with it.
-fn leads(one: &Comparison) -> bool {
+fn leads(one: &JudgedComparison) -> bool {
     matches!(one.metric, Metric::Throughput | Metric::P99)
 }
 
 /// Whether the plan asks for it by the kind of statement.
-fn is_of_statement(one: &Comparison) -> bool {
+fn is_of_statement(one: &JudgedComparison) -> bool {
     matches!(one.metric, Metric::Statement(_))
 }
 
-fn is_other(one: &Comparison) -> bool {
+fn is_other(one: &JudgedComparison) -> bool {
     !leads(one) && !is_of_statement(one)
 }
 
-fn is_told(one: &Comparison) -> bool {
+fn is_told(one: &JudgedComparison) -> bool {
     one.verdict.conclusion != Conclusion::Inconclusive
 }
 
-fn rows(study: &Study, judgement: &Judgement, is_wanted: fn(&Comparison) -> bool) -> Vec<Row> {
+fn rows(
+    study: &Study,
+    judgement: &Judgement,
+    is_wanted: fn(&JudgedComparison) -> bool,
+) -> Vec<Row> {
     judgement
         .comparisons
         .iter()
@@ -162,7 +166,7 @@ fn lead(judgement: &Judgement) -> String {
     )
 }
 
-fn row(study: &Study, one: &Comparison) -> Option<Row> {
+fn row(study: &Study, one: &JudgedComparison) -> Option<Row> {
     Some(Row {
         config: study.configs.iter().position(|config| config.name == one.config)?,
         name: one.config.clone(),
@@ -181,7 +185,7 @@ fn row(study: &Study, one: &Comparison) -> Option<Row> {
 }
 
 /// Why no more can be said: of runs that may not be compared, what disturbed them.
-fn because(study: &Study, one: &Comparison) -> String {
+fn because(study: &Study, one: &JudgedComparison) -> String {
     let disturbance = match &one.verdict.reason {
         Some(Reason::TrialNotComparable(_)) => flagged::of_comparison(study, one),
         _ => None,

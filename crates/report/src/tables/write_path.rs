@@ -8,15 +8,15 @@ use serde::Serialize;
 
 use crate::words::reconcile;
 use crate::words::write_path::{activity, held, layer};
-use assay_judge::reconcile::Check;
-use assay_judge::write_path::{Boundary, Layer, Spent, WritePath};
+use assay_judge::reconcile::CrossCheck;
+use assay_judge::write_path::{Boundary, Spent, TransactionLayer, WritePath};
 use assay_study::{Events, Study};
 
 use crate::analysis::Analysis;
 use crate::charts::write_path_flow::{Flow, flows};
 use crate::figures::format::{bytes, figure};
 use crate::tables::csv::write_row;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 
 /// The write paths of one workload, configurations side by side at one thread count.
 #[derive(Debug, Serialize)]
@@ -49,10 +49,14 @@ struct Row {
 }
 
 /// Tables of every workload at its highest thread count that has write paths.
-pub(crate) fn shown(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Vec<Evidence> {
+pub(crate) fn shown(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    analysis: &Analysis,
+) -> Vec<Evidence> {
     let of_workload = |(place, workload): (usize, &assay_study::Workload)| {
         let its = || groups.iter().filter(move |group| group.workload == place);
-        let has_write_path = |group: &&Group<'_>| !write_paths(group, analysis).is_empty();
+        let has_write_path = |group: &&RepeatGroup<'_>| !write_paths(group, analysis).is_empty();
         let threads = its().filter(has_write_path).map(|group| group.threads).max()?;
         let sides: Vec<(usize, Vec<&WritePath>)> = its()
             .filter(|group| group.threads == threads)
@@ -64,7 +68,7 @@ pub(crate) fn shown(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
     study.workloads.iter().enumerate().filter_map(of_workload).collect()
 }
 
-fn write_paths<'a>(group: &Group<'_>, analysis: &'a Analysis) -> Vec<&'a WritePath> {
+fn write_paths<'a>(group: &RepeatGroup<'_>, analysis: &'a Analysis) -> Vec<&'a WritePath> {
     let its = |write_path: &&WritePath| group.done().any(|trial| trial.key == write_path.key);
     analysis.appraisal.write_paths.iter().filter(its).collect()
 }
@@ -75,7 +79,7 @@ fn evidence(
     sides: &[(usize, Vec<&WritePath>)],
 ) -> Evidence {
     let all = || sides.iter().flat_map(|(_, write_paths)| write_paths);
-    let checks: Vec<&Check> = all().flat_map(|write_path| &write_path.checks).collect();
+    let checks: Vec<&CrossCheck> = all().flat_map(|write_path| &write_path.checks).collect();
     let mut disagreements: Vec<String> = Vec::new();
     for check in checks.iter().filter(|check| !check.holds) {
         let text =
@@ -99,7 +103,7 @@ fn evidence(
 type Entries = Vec<(String, f64)>;
 
 fn blocks(events: Events, sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {
-    let of_layers = |read: fn(&Layer) -> Option<f64>| {
+    let of_layers = |read: fn(&TransactionLayer) -> Option<f64>| {
         move |write_path: &WritePath| -> Entries {
             let layers = write_path.layers.iter();
             layers.filter_map(|one| Some((layer(one.name).to_owned(), read(one)?))).collect()
@@ -156,7 +160,7 @@ fn block(
     }
     let value = |repeats: &Vec<Entries>, name: &String| {
         let its = repeats.iter().flatten().filter(|(one, _)| one == name);
-        let mean = Figure::of(its.map(|(_, value)| *value).collect())?.mean;
+        let mean = RepeatStatistics::of(its.map(|(_, value)| *value).collect())?.mean;
         Some(shown(mean))
     };
     let row = |name: &String| Row {
@@ -189,7 +193,7 @@ pub(crate) fn write_table(file: &mut dyn Write, write_paths: &[WritePath]) -> Re
 }
 
 fn figures(write_path: &WritePath) -> Vec<(&'static str, String, f64)> {
-    let of_layer = |one: &Layer| {
+    let of_layer = |one: &TransactionLayer| {
         let all = [
             ("write_bytes_per_transaction", one.write_bytes),
             ("writes_per_transaction", one.writes),

@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use assay_judge::durability::{
-    Checks, Class, Commits, Difference, Durability, Flushes, Kept, Lag, Note, PageSafety, Pages,
+    Checks, Class, CommitDurability, Durability, DurabilityDifference, DurabilityNote, Flushes,
+    Kept, Lag, PageSafety, Pages,
 };
 
 /// Pages and commits in a few words, to stand beside a figure.
@@ -41,7 +42,7 @@ fn commits_kept(lag: Lag) -> String {
 /// Everything, a sentence each.
 pub fn sentences(durability: &Durability) -> Vec<String> {
     let mut sentences = match durability.commits {
-        Commits::None => vec![format!("flushes: {}", flushes(durability.flushes))],
+        CommitDurability::None => vec![format!("flushes: {}", flushes(durability.flushes))],
         _ => of_server(durability),
     };
     sentences.extend(durability.notes.iter().map(|one| note(*one).to_owned()));
@@ -59,20 +60,24 @@ fn of_server(durability: &Durability) -> Vec<String> {
 }
 
 /// Differences in one line; `None` without differences.
-pub fn differences(all: &[Difference]) -> Option<String> {
+pub fn differences(all: &[DurabilityDifference]) -> Option<String> {
     let told: Vec<String> = all.iter().map(|one| difference(*one)).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-fn difference(one: Difference) -> String {
+fn difference(one: DurabilityDifference) -> String {
     let (aspect, one, other) = match one {
-        Difference::Pages(one, other) => ("pages", pages(one).to_owned(), pages(other).to_owned()),
-        Difference::Commits(one, other) => ("commits", commits(one), commits(other)),
-        Difference::Flushes(one, other) => ("flushes", flushes(one).into(), flushes(other).into()),
-        Difference::PageChecksums(one, other) => {
+        DurabilityDifference::Pages(one, other) => {
+            ("pages", pages(one).to_owned(), pages(other).to_owned())
+        }
+        DurabilityDifference::Commits(one, other) => ("commits", commits(one), commits(other)),
+        DurabilityDifference::Flushes(one, other) => {
+            ("flushes", flushes(one).into(), flushes(other).into())
+        }
+        DurabilityDifference::PageChecksums(one, other) => {
             ("checksums of pages", checks(one).into(), checks(other).into())
         }
-        Difference::LogChecksums(one, other) => {
+        DurabilityDifference::LogChecksums(one, other) => {
             ("checksums of the log", checks(one).into(), checks(other).into())
         }
     };
@@ -100,19 +105,19 @@ fn pages(pages: Pages) -> &'static str {
     }
 }
 
-fn commits(commits: Commits) -> String {
+fn commits(commits: CommitDurability) -> String {
     match commits {
-        Commits::Unknown => "not known".into(),
-        Commits::None => "none".into(),
-        Commits::LeftToSystem => "flushed by the operating system".into(),
-        Commits::EachGroups(groups) => format!("flushed every {groups} groups of commits"),
-        Commits::EachSeconds(seconds) => {
+        CommitDurability::Unknown => "not known".into(),
+        CommitDurability::None => "none".into(),
+        CommitDurability::LeftToSystem => "flushed by the operating system".into(),
+        CommitDurability::EachGroups(groups) => format!("flushed every {groups} groups of commits"),
+        CommitDurability::EachSeconds(seconds) => {
             format!("written and flushed every {seconds} s, until then lost if the server dies")
         }
-        Commits::WrittenThenEachSeconds(seconds) => {
+        CommitDurability::WrittenThenEachSeconds(seconds) => {
             format!("written at commit, flushed every {seconds} s")
         }
-        Commits::AtCommit => "flushed before they return".into(),
+        CommitDurability::AtCommit => "flushed before they return".into(),
     }
 }
 
@@ -133,33 +138,33 @@ fn checks(checks: Checks) -> &'static str {
     }
 }
 
-fn note(note: Note) -> &'static str {
+fn note(note: DurabilityNote) -> &'static str {
     match note {
-        Note::TornPagesNotMended => "torn pages are detected but not repaired",
-        Note::TornPagesNotFound => {
+        DurabilityNote::TornPagesNotMended => "torn pages are detected but not repaired",
+        DurabilityNote::TornPagesNotFound => {
             "without checksums recovery cannot tell a torn page from a whole one"
         }
-        Note::DataFilesNotFlushed => {
+        DurabilityNote::DataFilesNotFlushed => {
             "data files are not flushed: all files are on one device, whose flush for the log \
             covers them"
         }
-        Note::DataFilesNotFlushedNorDirect => {
+        DurabilityNote::DataFilesNotFlushedNorDirect => {
             "data files are neither flushed nor written past the page cache"
         }
-        Note::CopyNotFlushed => {
+        DurabilityNote::CopyNotFlushed => {
             "with O_DIRECT the server does not flush the copy before the page: both are lost \
              together if the device's cache is \
              volatile and keeps no order"
         }
-        Note::FlushMethodForTests => {
+        DurabilityNote::FlushMethodForTests => {
             "innodb_flush_method disables most flushes; it is meant for server tests only"
         }
-        Note::FlushMethodWithoutDataFiles => {
+        DurabilityNote::FlushMethodWithoutDataFiles => {
             "innodb_flush_method leaves data files unflushed: all files are on one device, whose \
             flush for the log covers them"
         }
-        Note::NoBarriers => "the file system is mounted without barriers",
-        Note::LogEndNotFound => "recovery cannot find the end of a truncated redo log",
+        DurabilityNote::NoBarriers => "the file system is mounted without barriers",
+        DurabilityNote::LogEndNotFound => "recovery cannot find the end of a truncated redo log",
     }
 }
 
@@ -169,7 +174,7 @@ pub struct DurabilityView {
     class: Class,
     label: String,
     pages: Pages,
-    commits: Commits,
+    commits: CommitDurability,
     flushes: Flushes,
     page_checksums: Checks,
     log_checksums: Checks,
@@ -195,7 +200,7 @@ impl DurabilityView {
 mod tests {
     use super::*;
 
-    fn kept(pages: Pages, commits: Commits, flushes: Flushes) -> Durability {
+    fn kept(pages: Pages, commits: CommitDurability, flushes: Flushes) -> Durability {
         Durability {
             class: Class::Safe,
             pages,
@@ -203,41 +208,47 @@ mod tests {
             flushes,
             page_checksums: Checks::On,
             log_checksums: Checks::Off,
-            notes: vec![Note::LogEndNotFound],
+            notes: vec![DurabilityNote::LogEndNotFound],
         }
     }
 
     #[test]
     fn a_label_says_what_of_pages_and_commits_survives() {
         let of = |pages, commits| label(&kept(pages, commits, Flushes::Honoured));
-        assert_eq!(of(Pages::WrittenTwice, Commits::AtCommit), "pages safe · commits safe");
-        assert_eq!(of(Pages::Single, Commits::AtCommit), "pages at risk · commits safe");
         assert_eq!(
-            of(Pages::AtomicByDevice, Commits::AtCommit),
+            of(Pages::WrittenTwice, CommitDurability::AtCommit),
+            "pages safe · commits safe"
+        );
+        assert_eq!(of(Pages::Single, CommitDurability::AtCommit), "pages at risk · commits safe");
+        assert_eq!(
+            of(Pages::AtomicByDevice, CommitDurability::AtCommit),
             "pages safe if the device writes atomically · commits safe"
         );
         assert_eq!(
-            of(Pages::TwiceRestoredWrong, Commits::AtCommit),
+            of(Pages::TwiceRestoredWrong, CommitDurability::AtCommit),
             "pages at risk in recovery · commits safe"
         );
         for (commits, told) in [
-            (Commits::EachSeconds(1), "commits flushed every second"),
-            (Commits::WrittenThenEachSeconds(1), "commits flushed every second"),
-            (Commits::WrittenThenEachSeconds(5), "commits flushed every 5 s"),
-            (Commits::LeftToSystem, "commits flushed by the system"),
-            (Commits::EachGroups(100), "commits flushed every 100 groups"),
-            (Commits::Unknown, "commits unknown"),
+            (CommitDurability::EachSeconds(1), "commits flushed every second"),
+            (CommitDurability::WrittenThenEachSeconds(1), "commits flushed every second"),
+            (CommitDurability::WrittenThenEachSeconds(5), "commits flushed every 5 s"),
+            (CommitDurability::LeftToSystem, "commits flushed by the system"),
+            (CommitDurability::EachGroups(100), "commits flushed every 100 groups"),
+            (CommitDurability::Unknown, "commits unknown"),
         ] {
             assert_eq!(of(Pages::Unknown, commits), format!("pages unknown · {told}"));
         }
-        let lost = kept(Pages::WrittenTwice, Commits::AtCommit, Flushes::Lost);
+        let lost = kept(Pages::WrittenTwice, CommitDurability::AtCommit, Flushes::Lost);
         assert_eq!(label(&lost), "pages at risk · commits at risk");
     }
 
     #[test]
     fn everything_has_a_sentence() {
-        let sentences =
-            sentences(&kept(Pages::AtomicByDevice, Commits::EachSeconds(1), Flushes::Unknown));
+        let sentences = sentences(&kept(
+            Pages::AtomicByDevice,
+            CommitDurability::EachSeconds(1),
+            Flushes::Unknown,
+        ));
         assert_eq!(
             sentences,
             [
@@ -254,8 +265,8 @@ mod tests {
     #[test]
     fn what_two_do_not_keep_alike_is_named_with_both() {
         assert_eq!(differences(&[]), None);
-        let pages = Difference::Pages(Pages::WrittenTwice, Pages::Single);
-        let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
+        let pages = DurabilityDifference::Pages(Pages::WrittenTwice, Pages::Single);
+        let flushes = DurabilityDifference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
         assert_eq!(
             differences(&[pages, flushes]).unwrap(),
             "pages: written twice, by the doublewrite buffer, against written once, on a disk \

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use assay_base::text::counted;
-use assay_judge::paper::{Compared, ComparedRow, Counters, Direction, Missing, Remark};
+use assay_judge::paper::{Compared, ComparedRow, ComparisonRemark, Counters, Direction, Missing};
 use assay_judge::papers::RelativeDifferences;
 
 /// The remarks of a row, one by one, that it opposes the paper first.
@@ -13,15 +13,15 @@ pub fn remarks(row: &ComparedRow) -> Vec<String> {
     opposes.into_iter().chain(row.remarks.iter().map(remark)).collect()
 }
 
-fn remark(remark: &Remark) -> String {
+fn remark(remark: &ComparisonRemark) -> String {
     match remark {
-        Remark::RunOnNeither => "neither runs on it".into(),
-        Remark::RunOnlyOn(config) => format!("only {config} runs on it"),
-        Remark::LeftOut { threads, config, why } => {
+        ComparisonRemark::RunOnNeither => "neither runs on it".into(),
+        ComparisonRemark::RunOnlyOn(config) => format!("only {config} runs on it"),
+        ComparisonRemark::LeftOut { threads, config, why } => {
             let threads = counted(u64::from(*threads), "thread");
             format!("{threads} left out: {config} {}", missing(why))
         }
-        Remark::Flagged { flagged, trials } => {
+        ComparisonRemark::Flagged { flagged, trials } => {
             format!("{flagged} of {} flagged", counted(*trials as u64, "run"))
         }
     }
@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn every_remark_names_what_it_is_about() {
-        let left_out = |why| remark(&Remark::LeftOut { threads: 4, config: "csd".into(), why });
+        let left_out =
+            |why| remark(&ComparisonRemark::LeftOut { threads: 4, config: "csd".into(), why });
         assert_eq!(left_out(Missing::Failed), "4 threads left out: csd failed");
         assert_eq!(
             left_out(Missing::NotPlanned),
@@ -101,8 +102,11 @@ mod tests {
         assert_eq!(left_out(Missing::NotRun), "4 threads left out: csd was not run yet");
         let none = Missing::NoResult("tps".into());
         assert_eq!(left_out(none), "4 threads left out: csd has no tps");
-        assert_eq!(remark(&Remark::RunOnlyOn("csd".into())), "only csd runs on it");
-        assert_eq!(remark(&Remark::RunOnNeither), "neither runs on it");
-        assert_eq!(remark(&Remark::Flagged { flagged: 1, trials: 1 }), "1 of 1 run flagged");
+        assert_eq!(remark(&ComparisonRemark::RunOnlyOn("csd".into())), "only csd runs on it");
+        assert_eq!(remark(&ComparisonRemark::RunOnNeither), "neither runs on it");
+        assert_eq!(
+            remark(&ComparisonRemark::Flagged { flagged: 1, trials: 1 }),
+            "1 of 1 run flagged"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_base::text::{counted, size};
 use assay_innodb::page::TRANSACTION_SYSTEM;
-use assay_judge::Comparison;
+use assay_judge::JudgedComparison;
 use assay_judge::power_cuts::{CONFIDENCE, PowerCuts};
 use assay_study::PowerCut;
 use assay_study::power_cut::{Aftermath, CopyLeft, Loss, Moment, PageLeft, Replication};
@@ -68,7 +68,7 @@ pub fn lost_of(with_loss: u64, cuts: u64, replica: Option<Replication>) -> Strin
 /// A verdict on the time to recover: `better: 30 % shorter (95 % interval 27 to 33 %) than base`,
 /// or why there is none.
 #[must_use]
-pub fn recovery(one: &Comparison) -> String {
+pub fn recovery(one: &JudgedComparison) -> String {
     let because = reason::because(assay_study::Events::Transactions, one)
         .map_or_else(String::new, |because| format!("; {because}"));
     let than = match one.difference {

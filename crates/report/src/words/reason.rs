@@ -2,7 +2,7 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Comparison, Conclusion, Metric, Reason, SignificanceTest, Verdict,
+    ABOVE_LEAST, Absent, Conclusion, JudgedComparison, Metric, Reason, SignificanceTest, Verdict,
 };
 use assay_study::{Events, TrialKey};
 
@@ -10,7 +10,7 @@ use super::short;
 use super::verdict::{directions, not_comparable};
 
 /// Why it cannot be told and what would tell, or what it is said of only.
-pub fn because(events: Events, one: &Comparison) -> Option<String> {
+pub fn because(events: Events, one: &JudgedComparison) -> Option<String> {
     let reason = reason(events, one)?;
     Some(match more(one) {
         Some(more) => format!("{reason}; {more}"),
@@ -19,12 +19,12 @@ pub fn because(events: Events, one: &Comparison) -> Option<String> {
 }
 
 /// The same without what would tell.
-pub fn reason(events: Events, one: &Comparison) -> Option<String> {
+pub fn reason(events: Events, one: &JudgedComparison) -> Option<String> {
     one.verdict.reason.as_ref().map(|reason| of_reason(events, reason, one.metric))
 }
 
 /// Why there is no comparison, without the run's coordinates.
-pub fn reason_in_short(events: Events, one: &Comparison) -> Option<String> {
+pub fn reason_in_short(events: Events, one: &JudgedComparison) -> Option<String> {
     match one.verdict.reason.as_ref()? {
         Reason::TrialFailed(_) => Some("a run failed".into()),
         Reason::TrialNotComparable(_) => Some("a run is flagged as not comparable".into()),
@@ -100,7 +100,7 @@ fn of_absent(events: Events, trial: &TrialKey, metric: Metric, absent: Absent) -
 }
 
 /// How many more repeats would tell, where repeats could.
-fn more(one: &Comparison) -> Option<String> {
+fn more(one: &JudgedComparison) -> Option<String> {
     let Verdict {
         conclusion: Conclusion::Inconclusive, reason: Some(reason), repeats_more, ..
     } = &one.verdict
@@ -141,7 +141,7 @@ mod tests {
     fn what_cannot_be_told_says_why_and_what_would_tell() {
         let told = |reason: Reason, repeats_more: Option<u32>| {
             let one = comparison(Conclusion::Inconclusive, Some(reason));
-            let one = Comparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
+            let one = JudgedComparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
             assert_eq!(text(&one), format!("inconclusive: {SIZE}"));
             assert_eq!(text(&one), text_with_word(&one));
             because(Events::Transactions, &one).unwrap()
@@ -173,7 +173,7 @@ mod tests {
         );
         let seconds = comparison(Conclusion::Inconclusive, Some(Reason::OneRun));
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
-        let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
+        let seconds = resting_on(Basis::OneRepeat, JudgedComparison { verdict, ..seconds });
         assert_eq!(
             because(Events::Transactions, &seconds).unwrap(),
             "one repeat, and no configuration ran twice: only the variation between seconds is \
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn trials_that_stand_in_the_way_are_named() {
-        let of = |reason| Comparison {
+        let of = |reason| JudgedComparison {
             difference: None,
             ..comparison(Conclusion::Inconclusive, Some(reason))
         };
@@ -210,7 +210,7 @@ mod tests {
             because(Events::Transactions, &nothing).unwrap(),
             "other / w / 8 threads / repeat 1: throughput is 0"
         );
-        let few = Comparison {
+        let few = JudgedComparison {
             metric: Metric::P99,
             ..of(Reason::FigureAbsent(key("other", 1), Absent::TooFewAbove))
         };

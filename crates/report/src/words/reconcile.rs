@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use assay_judge::reconcile::{Check, ExplainedWrites, Sides};
+use assay_judge::reconcile::{CrossCheck, ExplainedWrites, Sides};
 use assay_study::Events;
 
 /// The rule, in a few words.
-pub fn name(events: Events, check: &Check) -> Cow<'static, str> {
+pub fn name(events: Events, check: &CrossCheck) -> Cow<'static, str> {
     events.fill(match check.sides {
         Sides::Little { .. } => "threads = {TPS} × mean latency",
         Sides::Recipe { .. } => "queries ÷ {events} = the recipe's",
@@ -23,7 +23,7 @@ pub fn name(events: Events, check: &Check) -> Cow<'static, str> {
 }
 
 /// The arithmetic of a check, so that a reader can repeat it.
-pub fn arithmetic(events: Events, check: &Check) -> String {
+pub fn arithmetic(events: Events, check: &CrossCheck) -> String {
     of_sides(events, &check.sides, check.holds)
 }
 
@@ -137,7 +137,7 @@ fn mismatch(events: Events, busy: f64, threads: f64) -> String {
 }
 
 impl CheckView {
-    pub fn of(check: &Check) -> CheckView {
+    pub fn of(check: &CrossCheck) -> CheckView {
         let events = Events::Transactions;
         let (name, arithmetic) = (name(events, check), arithmetic(events, check));
         CheckView { name, holds: check.holds, arithmetic }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use assay_judge::reconcile::{ascending, little, markov, of_results, rate, recipe};
 
-    fn told(check: Option<Check>) -> String {
+    fn told(check: Option<CrossCheck>) -> String {
         arithmetic(Events::Transactions, &check.unwrap())
     }
 

@@ -1,20 +1,20 @@
 //! Whether throughput held still.
 
-use assay_judge::{Held, Steady};
+use assay_judge::{Steadiness, Steady};
 
 /// `steady`, or since when, or by how much it drifted.
 pub fn text(found: &Steady) -> String {
     match (found.held, found.settled_after_s) {
-        (Held::Steady, _) => "steady".into(),
-        (Held::Drifting, Some(after)) => format!("steady after {after} s of the window"),
-        (Held::Drifting, None) => {
+        (Steadiness::Steady, _) => "steady".into(),
+        (Steadiness::Drifting, Some(after)) => format!("steady after {after} s of the window"),
+        (Steadiness::Drifting, None) => {
             let way = if found.drift_percent > 0.0 { "rose" } else { "fell" };
             format!("not steady: it {way} by {:.0} % over the window", found.drift_percent.abs())
         }
-        (Held::TooShortToTell, _) if width(found) > NOISY_PERCENT => {
+        (Steadiness::TooShortToTell, _) if width(found) > NOISY_PERCENT => {
             "too noisy to tell whether it drifted".into()
         }
-        (Held::TooShortToTell, _) => {
+        (Steadiness::TooShortToTell, _) => {
             let (low, high) = found.drift_interval;
             format!(
                 "too short to tell: drift over the window between {} and {} %",
@@ -42,7 +42,7 @@ fn signed(percent: f64) -> String {
 mod tests {
     use super::*;
 
-    fn found(held: Held, drift_percent: f64, settled_after_s: Option<usize>) -> Steady {
+    fn found(held: Steadiness, drift_percent: f64, settled_after_s: Option<usize>) -> Steady {
         Steady {
             held,
             slope_percent_per_minute: drift_percent,
@@ -58,16 +58,24 @@ mod tests {
     #[test]
     fn every_course_of_throughput_has_its_words() {
         let told = |held, drift, after| text(&found(held, drift, after));
-        assert_eq!(told(Held::Steady, 0.1, Some(0)), "steady");
-        assert_eq!(told(Held::Drifting, -9.0, Some(12)), "steady after 12 s of the window");
-        assert_eq!(told(Held::Drifting, -9.4, None), "not steady: it fell by 9 % over the window");
-        assert_eq!(told(Held::Drifting, 7.0, None), "not steady: it rose by 7 % over the window");
+        assert_eq!(told(Steadiness::Steady, 0.1, Some(0)), "steady");
+        assert_eq!(told(Steadiness::Drifting, -9.0, Some(12)), "steady after 12 s of the window");
         assert_eq!(
-            told(Held::TooShortToTell, 1.0, None),
+            told(Steadiness::Drifting, -9.4, None),
+            "not steady: it fell by 9 % over the window"
+        );
+        assert_eq!(
+            told(Steadiness::Drifting, 7.0, None),
+            "not steady: it rose by 7 % over the window"
+        );
+        assert_eq!(
+            told(Steadiness::TooShortToTell, 1.0, None),
             "too short to tell: drift over the window between −12 and +4 %"
         );
-        let noisy =
-            Steady { drift_interval: (-630.0, 586.0), ..found(Held::TooShortToTell, 1.0, None) };
+        let noisy = Steady {
+            drift_interval: (-630.0, 586.0),
+            ..found(Steadiness::TooShortToTell, 1.0, None)
+        };
         assert_eq!(text(&noisy), "too noisy to tell whether it drifted");
     }
 }

@@ -1,6 +1,8 @@
 //! Invented comparisons, to see what is said of them.
 
-use assay_judge::{Basis, Comparison, Conclusion, Difference, Metric, Reason, Spread, Verdict};
+use assay_judge::{
+    Basis, Conclusion, Difference, JudgedComparison, Metric, Reason, Spread, Verdict,
+};
 use assay_study::TrialKey;
 
 /// A difference of this ratio within this interval, of three repeats.
@@ -23,8 +25,8 @@ pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {
 }
 
 /// Throughput 19 % higher, of which this is said.
-pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Comparison {
-    Comparison {
+pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> JudgedComparison {
+    JudgedComparison {
         workload: "w".into(),
         threads: Some(8),
         baseline: "base".into(),
@@ -42,9 +44,9 @@ pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Comp
 }
 
 /// The same with an interval that rests on this.
-pub(super) fn resting_on(basis: Basis, one: Comparison) -> Comparison {
+pub(super) fn resting_on(basis: Basis, one: JudgedComparison) -> JudgedComparison {
     let difference = one.difference.map(|found| Difference { basis, ..found });
-    Comparison { difference, ..one }
+    JudgedComparison { difference, ..one }
 }
 
 /// A run at 8 threads.

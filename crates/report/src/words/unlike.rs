@@ -1,7 +1,7 @@
 //! Differences that make two sides no answers to one question, and parts that one of them alone
 //! has.
 
-use assay_judge::durability::Difference;
+use assay_judge::durability::DurabilityDifference;
 use assay_judge::{Lone, Unlike};
 
 use super::{NONE, durability, power_cuts, rig};
@@ -31,7 +31,7 @@ fn both(values: [Option<String>; 2]) -> String {
 }
 
 /// That the two are not equally safe, and in what; nothing where they are.
-pub fn safety(differences: &[Difference]) -> Option<String> {
+pub fn safety(differences: &[DurabilityDifference]) -> Option<String> {
     let differs = durability::differences(differences)?;
     Some(format!("they differ in crash safety, {differs}"))
 }
@@ -49,7 +49,7 @@ pub fn lone(lone: &Lone) -> String {
 mod tests {
     use super::*;
     use assay_judge::CutsOfSide;
-    use assay_judge::durability::{Commits, Pages};
+    use assay_judge::durability::{CommitDurability, Pages};
     use assay_study::power_cut::Replication;
     use assay_study::{Scale, Tables};
 
@@ -81,8 +81,11 @@ mod tests {
     fn sides_that_are_not_equally_safe_are_told_so() {
         assert_eq!(safety(&[]), None);
         let told = safety(&[
-            Difference::Pages(Pages::WrittenTwice, Pages::AtomicByDevice),
-            Difference::Commits(Commits::AtCommit, Commits::LeftToSystem),
+            DurabilityDifference::Pages(Pages::WrittenTwice, Pages::AtomicByDevice),
+            DurabilityDifference::Commits(
+                CommitDurability::AtCommit,
+                CommitDurability::LeftToSystem,
+            ),
         ]);
         assert_eq!(
             told.unwrap(),

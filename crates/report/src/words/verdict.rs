@@ -1,6 +1,6 @@
 //! Verdicts on a comparison: the word and the sentence.
 
-use assay_judge::{Basis, Comparison, Conclusion, Difference, Reason, Units};
+use assay_judge::{Basis, Conclusion, Difference, JudgedComparison, Reason, Units};
 use assay_study::TrialKey;
 
 use super::short;
@@ -26,7 +26,7 @@ pub fn kind(word: Conclusion) -> &'static str {
 }
 
 /// The sentence, e.g. `19 % faster (95 % interval 15 to 23 %)`.
-pub fn text(one: &Comparison) -> String {
+pub fn text(one: &JudgedComparison) -> String {
     let mut text = seen(one);
     match one.left_out.as_slice() {
         [] => {}
@@ -42,7 +42,7 @@ pub fn text(one: &Comparison) -> String {
 }
 
 /// The sentence with its word before it; one that begins with its word needs it no second time.
-pub fn text_with_word(one: &Comparison) -> String {
+pub fn text_with_word(one: &JudgedComparison) -> String {
     let verdict = &one.verdict;
     let is_said = match verdict.conclusion {
         Conclusion::Inconclusive => {
@@ -56,7 +56,7 @@ pub fn text_with_word(one: &Comparison) -> String {
 }
 
 /// The figures' message, and how far it may be believed.
-fn seen(one: &Comparison) -> String {
+fn seen(one: &JudgedComparison) -> String {
     let verdict = &one.verdict;
     let over_all = match &verdict.reason {
         Some(Reason::DependsOnThreads { over_all, .. }) => Some(*over_all),
@@ -75,7 +75,7 @@ fn seen(one: &Comparison) -> String {
     }
 }
 
-fn of_figures(one: &Comparison, found: &Difference, word: Conclusion) -> String {
+fn of_figures(one: &JudgedComparison, found: &Difference, word: Conclusion) -> String {
     let size = Size::of(one.metric, found);
     match word {
         // Their interval would be one of these runs and look like more.
@@ -89,12 +89,12 @@ fn of_figures(one: &Comparison, found: &Difference, word: Conclusion) -> String 
     }
 }
 
-fn in_one_run(one: &Comparison, text: String) -> String {
+fn in_one_run(one: &JudgedComparison, text: String) -> String {
     if is_of_one_run(one) { format!("in this one run {text}") } else { text }
 }
 
 /// Whether the figures are of one run each, whatever is said of them.
-fn is_of_one_run(one: &Comparison) -> bool {
+fn is_of_one_run(one: &JudgedComparison) -> bool {
     let basis = one.difference.as_ref().map(|found| found.basis);
     matches!(basis, Some(Basis::OneRepeat | Basis::OneRepeatAndNoiseFloor))
 }
@@ -198,7 +198,7 @@ mod tests {
             text(&equivalent),
             format!("no verdict over all: equivalent within 3 %: {SIZE}")
         );
-        let unmade = Comparison { difference: None, ..of(Conclusion::Inconclusive) };
+        let unmade = JudgedComparison { difference: None, ..of(Conclusion::Inconclusive) };
         assert_eq!(text(&unmade), "no verdict over all: inconclusive");
         let mut hidden = comparison(Conclusion::Equivalent, None);
         hidden.verdict.exceptions = vec![(1, Conclusion::Better)];

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use assay_judge::write_path::{Activity, Held, Layer, LayerName, WritePath};
+use assay_judge::write_path::{Activity, Held, LayerName, TransactionLayer, WritePath};
 use assay_study::{Events, TrialKey};
 
 use super::reconcile::CheckView;
@@ -75,7 +75,7 @@ pub struct WritePathView<'a> {
 struct LayerView<'a> {
     name: &'static str,
     #[serde(flatten)]
-    figures: &'a Layer,
+    figures: &'a TransactionLayer,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_nobody_counted_has_no_key() {
-        let layer = Layer {
+        let layer = TransactionLayer {
             name: LayerName::DataFiles,
             write_bytes: Some(26_214.4),
             writes: Some(1.6),

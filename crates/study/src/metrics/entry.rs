@@ -15,7 +15,7 @@ const COLUMNS_MOST: usize = 3;
 
 /// A counter or figure: its name, unit, label and meaning.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Metric {
+pub struct MetricEntry {
     /// Name in store and report, unit last. A metric of each CPU has [`PLACE`] for the number.
     pub name: &'static str,
     pub layer: Layer,
@@ -87,8 +87,8 @@ pub(super) const fn series(
     name: &'static str,
     unit: Unit,
     label: &'static str,
-) -> Metric {
-    Metric {
+) -> MetricEntry {
+    MetricEntry {
         name,
         layer,
         unit,
@@ -110,9 +110,9 @@ pub(super) const fn result(
     name: &'static str,
     unit: Unit,
     label: &'static str,
-) -> Metric {
+) -> MetricEntry {
     let metric = series(layer, name, unit, label);
-    Metric { is_series: false, aggregation: Aggregation::Computed, ..metric }
+    MetricEntry { is_series: false, aggregation: Aggregation::Computed, ..metric }
 }
 
 /// Makes a table of metrics of one layer. Each entry is
@@ -162,21 +162,21 @@ macro_rules! metrics {
 pub(super) use metrics;
 
 /// The words of [`metrics!`].
-impl Metric {
-    pub(super) const fn weighted_by(self, by: &'static str) -> Metric {
-        Metric { aggregation: Aggregation::WeightedMean { by }, ..self }
+impl MetricEntry {
+    pub(super) const fn weighted_by(self, by: &'static str) -> MetricEntry {
+        MetricEntry { aggregation: Aggregation::WeightedMean { by }, ..self }
     }
 
-    pub(super) const fn last_seen(self) -> Metric {
-        Metric { aggregation: Aggregation::LastSeen, ..self }
+    pub(super) const fn last_seen(self) -> MetricEntry {
+        MetricEntry { aggregation: Aggregation::LastSeen, ..self }
     }
 
-    pub(super) const fn growth(self) -> Metric {
-        Metric { aggregation: Aggregation::Growth, ..self }
+    pub(super) const fn growth(self) -> MetricEntry {
+        MetricEntry { aggregation: Aggregation::Growth, ..self }
     }
 
-    pub(super) const fn computed(self) -> Metric {
-        Metric { aggregation: Aggregation::Computed, ..self }
+    pub(super) const fn computed(self) -> MetricEntry {
+        MetricEntry { aggregation: Aggregation::Computed, ..self }
     }
 
     pub(super) const fn quotient(
@@ -184,35 +184,35 @@ impl Metric {
         over: &'static str,
         under: &'static str,
         scale: f64,
-    ) -> Metric {
-        Metric { aggregation: Aggregation::Quotient { over, under, scale }, ..self }
+    ) -> MetricEntry {
+        MetricEntry { aggregation: Aggregation::Quotient { over, under, scale }, ..self }
     }
 
-    pub(super) const fn latency(self) -> Metric {
-        Metric { is_latency: true, ..self.better_lower() }
+    pub(super) const fn latency(self) -> MetricEntry {
+        MetricEntry { is_latency: true, ..self.better_lower() }
     }
 
-    pub(super) const fn better_higher(self) -> Metric {
-        Metric { better: Some(Better::Higher), ..self }
+    pub(super) const fn better_higher(self) -> MetricEntry {
+        MetricEntry { better: Some(Better::Higher), ..self }
     }
 
-    pub(super) const fn better_lower(self) -> Metric {
-        Metric { better: Some(Better::Lower), ..self }
+    pub(super) const fn better_lower(self) -> MetricEntry {
+        MetricEntry { better: Some(Better::Lower), ..self }
     }
 
     pub(super) const fn given(
         self,
         is_counter: bool,
         sources: &'static [&'static [&'static str]],
-    ) -> Metric {
-        Metric { gives: Some(Gives { is_counter, sources }), ..self }
+    ) -> MetricEntry {
+        MetricEntry { gives: Some(Gives { is_counter, sources }), ..self }
     }
 
-    pub(super) const fn judged(self, label: &'static str, tail: Option<f64>) -> Metric {
-        Metric { judged: Some(Judged { label, tail }), ..self }
+    pub(super) const fn judged(self, label: &'static str, tail: Option<f64>) -> MetricEntry {
+        MetricEntry { judged: Some(Judged { label, tail }), ..self }
     }
 
-    pub(super) const fn column(mut self, column: Column) -> Metric {
+    pub(super) const fn column(mut self, column: Column) -> MetricEntry {
         let mut free = 0;
         while self.columns[free].is_some() {
             free += 1;
@@ -221,20 +221,20 @@ impl Metric {
         self
     }
 
-    pub(super) const fn line(self, chart: Chart, place: u8, role: &'static str) -> Metric {
-        Metric { line: Some(Line { chart, place, role }), ..self }
+    pub(super) const fn line(self, chart: Chart, place: u8, role: &'static str) -> MetricEntry {
+        MetricEntry { line: Some(Line { chart, place, role }), ..self }
     }
 
     /// Hides the metric from tables and charts unless `is_shown`.
-    pub(super) const fn shown_if(self, is_shown: bool) -> Metric {
+    pub(super) const fn shown_if(self, is_shown: bool) -> MetricEntry {
         if is_shown {
             return self;
         }
-        Metric { columns: [None; COLUMNS_MOST], line: None, ..self }
+        MetricEntry { columns: [None; COLUMNS_MOST], line: None, ..self }
     }
 }
 
-impl Metric {
+impl MetricEntry {
     pub fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().flatten()
     }

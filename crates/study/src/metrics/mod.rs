@@ -21,7 +21,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use entry::{Aggregation, Gives, Metric};
+pub use entry::{Aggregation, Gives, MetricEntry};
 pub use layer::Layer;
 pub use shown::{Chart, Column, Group, Shown};
 pub use unit::Unit;
@@ -37,19 +37,19 @@ macro_rules! metric {
 pub use crate::metric;
 
 /// All metrics, by layer.
-pub fn all() -> impl Iterator<Item = &'static Metric> {
+pub fn all() -> impl Iterator<Item = &'static MetricEntry> {
     catalogue::TABLES.iter().copied().flatten()
 }
 
 /// The metric with this stored name, if there is one.
-pub fn find(name: &str) -> Option<&'static Metric> {
-    static BY_NAME: LazyLock<HashMap<&str, &Metric>> =
+pub fn find(name: &str) -> Option<&'static MetricEntry> {
+    static BY_NAME: LazyLock<HashMap<&str, &MetricEntry>> =
         LazyLock::new(|| all().map(|metric| (metric.name, metric)).collect());
     BY_NAME.get(name).copied().or_else(|| all().find(|metric| metric.is_called(name)))
 }
 
 /// The lookup behind [`metric!`].
-pub const fn named(name: &str) -> &'static Metric {
+pub const fn named(name: &str) -> &'static MetricEntry {
     let mut table = 0;
     while table < catalogue::TABLES.len() {
         let entries = catalogue::TABLES[table];

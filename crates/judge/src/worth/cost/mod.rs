@@ -18,7 +18,7 @@ use assay_study::prices::{Each, Prices, Target};
 
 /// What was measured of a configuration under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredLoad {
     /// Transactions a second of the model or the device as it was run, of all servers together.
     pub tps: Interval,
     /// Bytes of data for each byte that they take of the device, where that is known.
@@ -97,7 +97,7 @@ const TOLD: usize = 2;
 ///
 /// # Errors
 /// The keys that are missing for that.
-pub fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cost, Vec<String>> {
+pub fn of(measured: &MeasuredLoad, prices: &Prices, own: &Each) -> Result<Cost, Vec<String>> {
     let bill = bill(prices, own)?;
     let replicas = f64::from(prices.replicas.unwrap_or(1));
     let tps = measured.tps.times(measured.scale);

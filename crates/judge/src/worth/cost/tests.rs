@@ -38,11 +38,16 @@ fn the_documentations_examples_are_of_the_configs_of_their_plans() {
     }
 }
 
-fn measured(tps: f64) -> Measured {
-    Measured { tps: Interval::exactly(tps), space_ratio: None, scale: 1.0, capacity_bytes: None }
+fn measured(tps: f64) -> MeasuredLoad {
+    MeasuredLoad {
+        tps: Interval::exactly(tps),
+        space_ratio: None,
+        scale: 1.0,
+        capacity_bytes: None,
+    }
 }
 
-fn cost(prices: &Prices, config: &str, measured: &Measured) -> Cost {
+fn cost(prices: &Prices, config: &str, measured: &MeasuredLoad) -> Cost {
     of(measured, prices, &prices.of_config(config, None)).unwrap()
 }
 
@@ -87,7 +92,7 @@ fn a_mirrored_pair_by_the_papers_text_costs_more_still() {
 
 #[test]
 fn figures_are_as_wide_as_the_throughput_that_they_are_made_of() {
-    let wide = Measured { tps: Interval { low: 20.0, mid: 25.0, high: 40.0 }, ..measured(1.0) };
+    let wide = MeasuredLoad { tps: Interval { low: 20.0, mid: 25.0, high: 40.0 }, ..measured(1.0) };
     let cost = cost(&stec(), "disks", &wide);
     let total = cost.bill.total;
     assert!(near(cost.cost_per_tps.low, total / 40.0, 1e-12));
@@ -100,7 +105,7 @@ fn figures_are_as_wide_as_the_throughput_that_they_are_made_of() {
 
 #[test]
 fn a_scale_model_stands_for_the_whole_device_at_the_whole_price() {
-    let scaled = Measured { scale: 36.0, ..measured(10.0) };
+    let scaled = MeasuredLoad { scale: 36.0, ..measured(10.0) };
     let whole = measured(360.0);
     let (scaled, whole) = (cost(&stec(), "flash", &scaled), cost(&stec(), "flash", &whole));
     assert_eq!(scaled.cost_per_tps, whole.cost_per_tps);
@@ -109,7 +114,7 @@ fn a_scale_model_stands_for_the_whole_device_at_the_whole_price() {
 
 #[test]
 fn a_gigabyte_costs_less_where_it_takes_less_and_data_may_take_more_servers_than_load() {
-    let holding = |ratio: f64| Measured {
+    let holding = |ratio: f64| MeasuredLoad {
         space_ratio: Some(Interval::exactly(ratio)),
         capacity_bytes: Some(800e9),
         ..measured(251.0)

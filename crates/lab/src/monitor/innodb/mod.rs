@@ -29,7 +29,7 @@ use super::followed::{Followed, Turn};
 use super::probe::{Notes, Probe, number};
 use super::sheet::{Field, Formula, Sheet};
 use assay_study::Unmonitored;
-use assay_study::metrics::{Gives, Metric, metric};
+use assay_study::metrics::{Gives, MetricEntry, metric};
 
 /// A statement that takes longer is given up; a server that is so slow answers the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -370,7 +370,8 @@ impl Columns {
 }
 
 fn declare_derived(sheet: &mut Sheet, by_name: &HashMap<&str, Field>) {
-    let pair = |a: &Metric, b: &Metric| Some((*by_name.get(a.name)?, *by_name.get(b.name)?));
+    let pair =
+        |a: &MetricEntry, b: &MetricEntry| Some((*by_name.get(a.name)?, *by_name.get(b.name)?));
     let quotient =
         |base, scale| move |(over, under)| Formula::Quotient { over, under, base, scale };
     let share = |(part, whole)| Formula::Share { part, whole };

@@ -4,10 +4,10 @@
 //! terms: status variables (`Name`), InnoDB metrics (`metrics.name`), sums over files of one kind
 //! (`files.kind.column`); a leading `-` subtracts.
 
-use assay_study::metrics::{self, Gives, Metric};
+use assay_study::metrics::{self, Gives, MetricEntry};
 
 /// Counters, then gauges, each in the catalogue's order.
-pub(super) fn all() -> impl Iterator<Item = (&'static Metric, Gives)> {
+pub(super) fn all() -> impl Iterator<Item = (&'static MetricEntry, Gives)> {
     let of = |is_counter| {
         let given = metrics::all().filter_map(|metric| Some((metric, metric.gives?)));
         given.filter(move |(_, gives)| gives.is_counter == is_counter)

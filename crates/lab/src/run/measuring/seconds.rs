@@ -9,7 +9,7 @@ use crate::monitor::ProcessSnapshot;
 use crate::run::progress::Progress;
 use crate::run::results::LoadSeconds;
 use crate::run::results::file_figures::FILE_SERIES;
-use assay_study::metrics::{Metric, Window, metric};
+use assay_study::metrics::{MetricEntry, Window, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
 /// Records and shows every second of a load.
@@ -63,7 +63,7 @@ impl<'a> Seconds<'a> {
     pub(super) fn series(&self) -> Vec<Series> {
         let seen = self.seen.lock();
         let whole = seen.seconds.iter().filter(|second| is_whole(second));
-        let of = |metric: &'static Metric, value: &dyn Fn(&Second) -> f64| Series {
+        let of = |metric: &'static MetricEntry, value: &dyn Fn(&Second) -> f64| Series {
             points: whole
                 .clone()
                 .map(|second| (second.end_s.round() as u32, value(second)))
@@ -132,7 +132,7 @@ impl LoadObserver for Clocked<'_> {
 }
 
 /// A series and its value in a second.
-type LoadSeries = (&'static Metric, fn(&Second) -> f64);
+type LoadSeries = (&'static MetricEntry, fn(&Second) -> f64);
 
 /// Series of every load.
 pub(crate) const LOAD_SERIES: [LoadSeries; 7] = [

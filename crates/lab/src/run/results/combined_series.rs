@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use assay_study::Series;
-use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
+use assay_study::metrics::{Aggregation, Layer, MetricEntry, Unit, find};
 
 /// Disks of concurrent servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Disks {
 }
 
 /// Returns true if the values of several servers add up. Shares of a CPU do, other shares do not.
-fn adds_up(metric: &Metric) -> bool {
+fn adds_up(metric: &MetricEntry) -> bool {
     match metric.unit {
         Unit::PerSecond
         | Unit::BytesPerSecond
@@ -60,7 +60,7 @@ fn one(first: &Series, of_servers: &[Vec<Series>], disks: Disks) -> Option<Serie
     let metric = find(&first.name);
     let points = match metric {
         Some(metric) if adds_up(metric) => combined(&all, |values| values.iter().sum()),
-        Some(Metric { aggregation: Aggregation::WeightedMean { by }, .. }) => {
+        Some(MetricEntry { aggregation: Aggregation::WeightedMean { by }, .. }) => {
             let weights: Vec<BTreeMap<u32, f64>> = of_servers
                 .iter()
                 .map(|its| named(its, by).map(|series| series.points.iter().copied().collect()))

@@ -9,7 +9,7 @@ use super::{ending, file_figures};
 use assay_load::capacity::{Capacity, CapacityFound};
 use assay_serve::added_share;
 pub(crate) use assay_study::Results;
-use assay_study::metrics::{Metric, Window, metric};
+use assay_study::metrics::{MetricEntry, Window, metric};
 use assay_study::{Clock, Histogram, Series, Timed, over_window, quotients};
 
 /// Results over a window: from its series, from the load's own counts, and derived from both.
@@ -32,7 +32,7 @@ pub(crate) fn capacity(capacity: &Capacity) -> Results {
 }
 
 /// Metrics of one clock: the mean, the percentiles from the median up, and the maximum.
-type Times = [&'static Metric; 6];
+type Times = [&'static MetricEntry; 6];
 
 const RESPONSE: Times = [
     metric!("latency_ms_mean"),
@@ -61,7 +61,7 @@ fn load_results(ran: &Ran) -> Results {
         (metric!("achieved_rate"), ran.rate_target.map(|_| ran.tps)),
     ];
     let totals = totals.into_iter().filter_map(|(metric, value)| Some((metric, value?)));
-    let parts: Vec<(&'static Metric, f64)> = match &ran.work {
+    let parts: Vec<(&'static MetricEntry, f64)> = match &ran.work {
         Work::Server { .. } => query_results(ran),
         Work::Files { fileio } => file_figures::results(ran, fileio).into(),
     };
@@ -75,7 +75,7 @@ fn load_results(ran: &Ran) -> Results {
         .collect()
 }
 
-fn query_results(ran: &Ran) -> Vec<(&'static Metric, f64)> {
+fn query_results(ran: &Ran) -> Vec<(&'static MetricEntry, f64)> {
     let queries = ran.queries.total() as f64;
     let cpu_us = ran.client_cpu_s.map(|seconds| seconds * 1e6 / queries);
     let results = [
@@ -88,7 +88,7 @@ fn query_results(ran: &Ran) -> Vec<(&'static Metric, f64)> {
     results.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
 }
 
-fn of_clock(times: Times, latency: &LatencyStats) -> [(&'static Metric, f64); 6] {
+fn of_clock(times: Times, latency: &LatencyStats) -> [(&'static MetricEntry, f64); 6] {
     let [mean, p50, p95, p99, p999, max] = times;
     [
         (mean, latency.latency_ms_mean),
@@ -131,7 +131,7 @@ pub(crate) fn facts(ran: &Ran) -> BTreeMap<String, String> {
 }
 
 /// Metrics of each kind of a model's commands: the rate, the modelled and the achieved latency.
-const MODELLED: [[&Metric; 3]; 3] = [
+const MODELLED: [[&MetricEntry; 3]; 3] = [
     [
         metric!("model_reads_per_s"),
         metric!("model_read_latency_ms"),

@@ -3,12 +3,12 @@
 use assay_judge::reconcile;
 use assay_load::fileio::ExtraFlag;
 use assay_load::{Fileio, LoadOutcome as Ran, Second, Work};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 
 use super::figures::Results;
 
 /// A series and its value in a second, given the bytes of an operation.
-type FileSeries = (&'static Metric, fn(&Second, f64) -> f64);
+type FileSeries = (&'static MetricEntry, fn(&Second, f64) -> f64);
 
 /// Series of a load on files.
 pub(crate) const FILE_SERIES: [FileSeries; 5] = [
@@ -24,7 +24,7 @@ pub(crate) const FILE_SERIES: [FileSeries; 5] = [
 ];
 
 /// Rates over the whole window.
-pub(crate) fn results(ran: &Ran, fileio: &Fileio) -> [(&'static Metric, f64); 5] {
+pub(crate) fn results(ran: &Ran, fileio: &Fileio) -> [(&'static MetricEntry, f64); 5] {
     let per_second = |count: u64| count as f64 / ran.elapsed_s;
     let bytes = fileio.request_bytes_mean();
     let (reads, writes) = (per_second(ran.queries.read), per_second(ran.queries.write));
@@ -38,9 +38,9 @@ pub(crate) fn results(ran: &Ran, fileio: &Fileio) -> [(&'static Metric, f64); 5]
 }
 
 /// Compares the bytes that the load and the device wrote. They agree only without the page cache.
-pub(crate) fn device_bytes(ran: &Ran, results: &Results) -> Option<reconcile::Check> {
+pub(crate) fn device_bytes(ran: &Ran, results: &Results) -> Option<reconcile::CrossCheck> {
     let Work::Files { fileio } = &ran.work else { return None };
-    let get = |metric: &Metric| results.get(metric.name).copied();
+    let get = |metric: &MetricEntry| results.get(metric.name).copied();
     let files = get(metric!("file_write_bytes_per_s"))?;
     let written = get(metric!("disk_write_bytes_per_s"))?;
     let fsyncs = get(metric!("file_fsyncs_per_s"))?;

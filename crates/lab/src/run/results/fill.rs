@@ -9,7 +9,7 @@
 //! window and its average must agree with the plan.
 
 use assay_plan::PlannedRig;
-use assay_study::metrics::{Metric, Window, has_ended, metric};
+use assay_study::metrics::{MetricEntry, Window, has_ended, metric};
 use assay_study::{Series, Warning};
 
 use super::figures::Results;
@@ -68,7 +68,7 @@ impl Device {
 
     /// Fill at this second of the run's clock: by the last sample until then, else by the first.
     fn percent_at(&self, series: &[Series], second_s: f64) -> Option<f64> {
-        let value = |metric: &Metric| {
+        let value = |metric: &MetricEntry| {
             let points = &series.iter().find(|series| series.name == metric.name)?.points;
             let until = points.iter().rev().find(|(second, _)| has_ended(*second, second_s));
             until.or(points.first()).map(|point| point.1)

@@ -1,12 +1,12 @@
 //! Figures of each server of a run, and of the servers compared with each other.
 
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{OfServer, Results, Series, fairness};
 
 use super::observation::Observation;
 
 /// Metrics of a run, and the same metric of one of its servers.
-pub(crate) const OF_EACH: [(&Metric, &Metric); 2] = [
+pub(crate) const OF_EACH: [(&MetricEntry, &MetricEntry); 2] = [
     (metric!("tps"), metric!("tps_of_server{}")),
     (metric!("latency_ms_p99"), metric!("latency_ms_p99_of_server{}")),
 ];
@@ -24,7 +24,7 @@ pub(crate) fn series(observations: &[Observation]) -> Vec<Series> {
     (1..).zip(observations).flat_map(of_server).collect()
 }
 
-fn named(metric: &'static Metric, number: u32, points: Vec<(u32, f64)>) -> Series {
+fn named(metric: &'static MetricEntry, number: u32, points: Vec<(u32, f64)>) -> Series {
     let number = number.to_string();
     let (name, label) = (metric.name_of(&number), metric.label_of(&number));
     Series { name, label, points, ..Series::of(metric) }

@@ -46,13 +46,13 @@ fn unreconciled(results: &Results, schedule: &Schedule) -> impl Iterator<Item = 
     let checks = reconcile::of_results(results, schedule.threads);
     // Little's law holds for a closed loop, and a run with phases need not be one.
     let has_phases = schedule.phases.is_some();
-    let is_due = move |check: &reconcile::Check| {
+    let is_due = move |check: &reconcile::CrossCheck| {
         !(has_phases && matches!(check.sides, assay_study::Sides::Little { .. }))
     };
     checks.into_iter().filter(is_due).filter(|check| !check.holds).map(disagreement)
 }
 
-fn disagreement(check: reconcile::Check) -> Warning {
+fn disagreement(check: reconcile::CrossCheck) -> Warning {
     Warning::Disagreement(check.sides)
 }
 
@@ -71,7 +71,7 @@ fn recipe(ran: &Ran) -> Option<Warning> {
     unexplained(reconcile::recipe(found, expected, RECIPE_TOLERANCE + edges + repeats))
 }
 
-fn unexplained(check: Option<reconcile::Check>) -> Option<Warning> {
+fn unexplained(check: Option<reconcile::CrossCheck>) -> Option<Warning> {
     check.filter(|check| !check.holds).map(disagreement)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 use assay_judge::worth::cost::{Bound, Cost};
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
@@ -16,7 +16,11 @@ use crate::tables::csv::{optional, write_row};
 use assay_judge::worth::CostOfLoad;
 
 /// Table of costs; `None` if no prices were given, or too few for any configuration.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Option<Table> {
+pub(crate) fn table(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    analysis: &Analysis,
+) -> Option<Table> {
     let costs = analysis.appraisal.costs.as_ref()?;
     let group_of = |one: &CostOfLoad| {
         groups.iter().find(|group| {

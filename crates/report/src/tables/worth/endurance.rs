@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use assay_judge::baseline_of;
-use assay_judge::summary::{Figure, Group};
+use assay_judge::summary::{RepeatGroup, RepeatStatistics};
 use assay_judge::worth::interval::Interval;
 use assay_study::{Study, Trial};
 
@@ -16,11 +16,15 @@ use crate::comparisons::questions::{is_aa_run, named};
 use crate::figures::format::{bytes, figure, list};
 use crate::tables::csv::{optional, write_row};
 use crate::words::endurance::how;
-use assay_judge::worth::{AtRate, DriveLife, Rate};
+use assay_judge::worth::{AtRate, DriveLife, RateOrigin};
 
 /// Endurance; nothing where no writes were counted.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Option<Table> {
-    let rows: Vec<(&Group<'_>, Vec<String>)> = shown(study, groups)
+pub(crate) fn table(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    analysis: &Analysis,
+) -> Option<Table> {
+    let rows: Vec<(&RepeatGroup<'_>, Vec<String>)> = shown(study, groups)
         .filter_map(|group| Some((group, fields(&Found::of(group, analysis)?))))
         .collect();
     let notes = notes(study, &rows, analysis);
@@ -33,15 +37,15 @@ struct Found<'a>(Vec<&'a DriveLife>);
 
 impl Found<'_> {
     /// Nothing where its writes were counted in no run.
-    fn of<'a>(group: &Group<'_>, analysis: &'a Analysis) -> Option<Found<'a>> {
+    fn of<'a>(group: &RepeatGroup<'_>, analysis: &'a Analysis) -> Option<Found<'a>> {
         let of_run =
             |trial: &Trial| analysis.appraisal.endurance.iter().find(|one| one.key == trial.key);
         let found: Vec<&DriveLife> = group.done().filter_map(of_run).collect();
         (!found.is_empty()).then_some(Found(found))
     }
 
-    fn figure(&self, read: impl Fn(&DriveLife) -> Option<f64>) -> Option<Figure> {
-        Figure::of(self.0.iter().filter_map(|one| read(one)).collect())
+    fn figure(&self, read: impl Fn(&DriveLife) -> Option<f64>) -> Option<RepeatStatistics> {
+        RepeatStatistics::of(self.0.iter().filter_map(|one| read(one)).collect())
     }
 
     fn mean(&self, text: fn(f64) -> String, read: impl Fn(&DriveLife) -> Option<f64>) -> String {
@@ -55,7 +59,7 @@ impl Found<'_> {
     /// With its lowest and highest repeat.
     fn on_equal_flash(&self) -> String {
         let found = self.figure(|one| one.on_equal_flash);
-        let span = |one: Figure| Interval { low: one.low, mid: one.mean, high: one.high };
+        let span = |one: RepeatStatistics| Interval { low: one.low, mid: one.mean, high: one.high };
         found.map_or_else(|| NONE.to_owned(), |one| bounds(span(one)))
     }
 }
@@ -95,7 +99,11 @@ const COLUMNS: [(&str, &str); 9] = [
 ];
 
 /// Notes below the table.
-fn notes(study: &Study, rows: &[(&Group<'_>, Vec<String>)], analysis: &Analysis) -> Vec<String> {
+fn notes(
+    study: &Study,
+    rows: &[(&RepeatGroup<'_>, Vec<String>)],
+    analysis: &Analysis,
+) -> Vec<String> {
     let mut notes: Vec<String> = vec![at_what(analysis).into()];
     notes.extend(scaled(study, analysis));
     notes.extend(rated(study, analysis));
@@ -154,7 +162,7 @@ fn at_what(analysis: &Analysis) -> Cow<'static, str> {
     let mut rates =
         analysis.appraisal.endurance.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
     events.fill(match rates.next() {
-        Some(Rate::Asked) => {
+        Some(RateOrigin::Asked) => {
             "Years are computed for the bytes per day given with --writes-per-day, taken as the \
             baseline's; for other configurations, for the bytes that the same {events} write there."
         }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 use assay_judge::worth::interval::Interval;
 use assay_study::{Events, Study};
 
@@ -65,7 +65,7 @@ impl Table {
     pub(crate) fn of(
         study: &Study,
         columns: Vec<Column>,
-        rows: Vec<(&Group<'_>, Vec<String>)>,
+        rows: Vec<(&RepeatGroup<'_>, Vec<String>)>,
         notes: Vec<String>,
     ) -> Option<Table> {
         let mut blocks: Vec<Block> = Vec::new();
@@ -127,13 +127,13 @@ fn tps_head<'a>(study: &Study, configs: impl Iterator<Item = &'a str>) -> String
 }
 
 /// `write only, 8 threads`.
-fn load(study: &Study, group: &Group<'_>) -> String {
+fn load(study: &Study, group: &RepeatGroup<'_>) -> String {
     let workload = study.workloads.get(group.workload).map_or("", |one| one.name.as_str());
     format!("{workload}, {}", threads(&[group.threads]))
 }
 
 /// Each mark of its runs once.
-fn warnings(events: Events, group: &Group<'_>) -> Vec<String> {
+fn warnings(events: Events, group: &RepeatGroup<'_>) -> Vec<String> {
     let mut warnings: Vec<String> =
         group.done().flat_map(|trial| words::warning::of_trial(events, trial)).collect();
     warnings.sort();
@@ -143,7 +143,10 @@ fn warnings(events: Events, group: &Group<'_>) -> Vec<String> {
 
 /// Groups of the most threads of their workload and of no A/A run; the CSV file beside the page has
 /// all.
-fn shown<'a>(study: &'a Study, groups: &'a [Group<'a>]) -> impl Iterator<Item = &'a Group<'a>> {
+fn shown<'a>(
+    study: &'a Study,
+    groups: &'a [RepeatGroup<'a>],
+) -> impl Iterator<Item = &'a RepeatGroup<'a>> {
     groups.iter().filter(|group| {
         let same = groups.iter().filter(|one| one.workload == group.workload);
         let most = same.map(|one| one.threads).max();

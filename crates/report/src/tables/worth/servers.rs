@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use assay_judge::summary::Group;
+use assay_judge::summary::RepeatGroup;
 use assay_judge::worth::interval::Interval;
 use assay_study::{Events, Study};
 
@@ -17,15 +17,19 @@ use crate::tables::csv::{optional, write_row};
 use assay_judge::worth::{ServersForLoad, WorthUpTo};
 
 /// ServersForLoad, or why none are counted; nothing where no throughput was measured.
-pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Option<Table> {
-    let of_group = |group: &Group<'_>| {
+pub(crate) fn table(
+    study: &Study,
+    groups: &[RepeatGroup<'_>],
+    analysis: &Analysis,
+) -> Option<Table> {
+    let of_group = |group: &RepeatGroup<'_>| {
         let config = &study.configs.get(group.config)?.name;
         let workload = &study.workloads.get(group.workload)?.name;
         analysis.appraisal.servers.iter().find(|one| {
             (&one.config, &one.workload, one.threads) == (config, workload, group.threads)
         })
     };
-    let found: Vec<(&Group<'_>, &ServersForLoad)> =
+    let found: Vec<(&RepeatGroup<'_>, &ServersForLoad)> =
         shown(study, groups).filter_map(|group| Some((group, of_group(group)?))).collect();
     let baseline = common_baseline(&found);
     let rows = found.iter().map(|(group, one)| {
@@ -66,7 +70,7 @@ fn columns(events: Events, tps: String, baseline: Option<&str>) -> Vec<Column> {
 }
 
 /// The one configuration in whose servers all prices are counted.
-fn common_baseline<'a>(found: &[(&Group<'_>, &'a ServersForLoad)]) -> Option<&'a str> {
+fn common_baseline<'a>(found: &[(&RepeatGroup<'_>, &'a ServersForLoad)]) -> Option<&'a str> {
     let mut all =
         found.iter().filter_map(|(_, one)| Some(one.worth_up_to.as_ref()?.against.as_str()));
     let first = all.next()?;
@@ -99,7 +103,7 @@ fn servers(interval: Interval) -> String {
 }
 
 /// Notes below the table, first how to get amounts of money.
-fn notes(analysis: &Analysis, found: &[(&Group<'_>, &ServersForLoad)]) -> Vec<String> {
+fn notes(analysis: &Analysis, found: &[(&RepeatGroup<'_>, &ServersForLoad)]) -> Vec<String> {
     let mut notes = match &analysis.appraisal.costs {
         None => vec![NO_PRICES.to_owned()],
         Some(_) => analysis.lacking(),

@@ -1,8 +1,8 @@
 //! All CPUs, each CPU, and the kernel's pressure stall information.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const CPUS: &[Metric] = metrics! { Cpu:
+pub(super) const CPUS: &[MetricEntry] = metrics! { Cpu:
     series "cpu_user_percent", Percent, "user (all CPUs)",
         column(Machine 1 "CPU" Percent
             "user and system time of all CPUs, from the kernel's \

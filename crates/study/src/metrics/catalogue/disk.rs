@@ -1,6 +1,6 @@
 //! The block device under the data and the one below it, by the kernel's counters.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
 /// The counters of a block device. Tables and charts show only the device under the data.
 macro_rules! device {
@@ -49,12 +49,12 @@ macro_rules! device {
     };
 }
 
-pub(super) const DISK: &[Metric] = device!(Disk, "disk", true);
+pub(super) const DISK: &[MetricEntry] = device!(Disk, "disk", true);
 
-pub(super) const BACKING: &[Metric] = device!(Backing, "backing", false);
+pub(super) const BACKING: &[MetricEntry] = device!(Backing, "backing", false);
 
 /// Bytes of each transaction on the device under the data.
-pub(super) const BY_TRANSACTION: &[Metric] = metrics! { Disk:
+pub(super) const BY_TRANSACTION: &[MetricEntry] = metrics! { Disk:
     result "write_bytes_per_transaction", BytesPerTransaction, "written to the device",
         quotient("disk_write_bytes_per_s", "tps", 1.0), better_lower(),
         column(Machine 5 "written" KilobytesPerTransaction

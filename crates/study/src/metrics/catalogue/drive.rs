@@ -1,8 +1,8 @@
 //! The software drive, and what is inside the model of one, by its own counters.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const DRIVE: &[Metric] = metrics! { Drive:
+pub(super) const DRIVE: &[MetricEntry] = metrics! { Drive:
     series "drive_read_bytes_host_per_s", BytesPerSecond, "bytes read by the host (drive)",
         line(DriveBytes 3 "read by the host");
     series "drive_read_bytes_media_per_s", BytesPerSecond, "bytes read from media (drive)",

@@ -1,8 +1,8 @@
 //! Operations and bytes of the recipe fileio, counted by the load generator.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const OPERATIONS: &[Metric] = metrics! { Load:
+pub(super) const OPERATIONS: &[MetricEntry] = metrics! { Load:
     series "file_reads_per_s", PerSecond, "reads of files", computed(),
         column(More 19 "file reads" PerSecond "reads of files that the load generator made");
     series "file_writes_per_s", PerSecond, "writes to files", computed(),

@@ -3,9 +3,9 @@
 //! Names are those of the MySQL manual ("Server status variables", "InnoDB INFORMATION_SCHEMA
 //! metrics table", "File I/O summary tables") and of MariaDB's knowledge base.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const ENGINE: &[Metric] = metrics! { Innodb:
+pub(super) const ENGINE: &[MetricEntry] = metrics! { Innodb:
     series "innodb_rows_read_per_s", PerSecond, "rows read",
         counter(["Innodb_rows_read"] ["Handler_read_first" "Handler_read_key" "Handler_read_last"
             "Handler_read_next" "Handler_read_prev" "Handler_read_rnd" "Handler_read_rnd_next"]),

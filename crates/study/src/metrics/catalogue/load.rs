@@ -3,9 +3,9 @@
 //! Results come from totals and histograms of the whole window, not from the series: a percentile
 //! does not follow from the percentiles of seconds.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const TOTALS: &[Metric] = metrics! { Load:
+pub(super) const TOTALS: &[MetricEntry] = metrics! { Load:
     series "tps", PerSecond, "{events}", computed(), better_higher(),
         judged("throughput", None),
         column(Throughput 1 "{TPS}" PerSecond

@@ -13,10 +13,10 @@ mod process;
 mod space;
 mod sql;
 
-use super::entry::Metric;
+use super::entry::MetricEntry;
 
 /// Every table. The server's counters are recorded in this order.
-pub(super) const TABLES: &[&[Metric]] = &[
+pub(super) const TABLES: &[&[MetricEntry]] = &[
     load::TOTALS,
     files::OPERATIONS,
     cpu::CPUS,

@@ -1,9 +1,9 @@
 //! A device's model, by its own counters: commands, their modelled and achieved latencies, and the
 //! resource that each waited longest for.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const MODEL: &[Metric] = metrics! { Model:
+pub(super) const MODEL: &[MetricEntry] = metrics! { Model:
     series "model_reads_per_s", PerSecond, "reads (model)",
         column(Model 8 "reads" PerSecond "reads issued to the device");
     series "model_read_latency_ms", Milliseconds, "read, as modelled (model)", latency(),

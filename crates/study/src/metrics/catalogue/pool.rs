@@ -1,8 +1,8 @@
 //! The pool below a server, by its cluster's reports, and the processes of a private cluster.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const POOL: &[Metric] = metrics! { Pool:
+pub(super) const POOL: &[MetricEntry] = metrics! { Pool:
     series "pool_stores_up", Count, "stores that answer (pool)";
     series "pool_degraded_percent", Percent, "copies and parts missing (pool)", better_lower(),
         column(Pool 5 "degraded" Percent

@@ -1,9 +1,9 @@
 //! Files and file system, as they are at the end of the window: a large data directory is not
 //! walked every second, and it grows.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const FILES: &[Metric] = metrics! { Space:
+pub(super) const FILES: &[MetricEntry] = metrics! { Space:
     series "space_file_bytes", Bytes, "file sizes", last_seen(),
         column(Space 1 "files" Megabytes "total size of the data files at the end of the run");
     series "space_allocated_bytes", Bytes, "allocated to files", last_seen(),

@@ -3,9 +3,9 @@
 //! Names are those of the MySQL manual ("Server status variables", "InnoDB INFORMATION_SCHEMA
 //! metrics table", "File I/O summary tables") and of MariaDB's knowledge base.
 
-use super::super::entry::{Metric, metrics};
+use super::super::entry::{MetricEntry, metrics};
 
-pub(super) const STATEMENTS: &[Metric] = metrics! { Sql:
+pub(super) const STATEMENTS: &[MetricEntry] = metrics! { Sql:
     series "sql_questions_per_s", PerSecond, "statements from clients", counter(["Questions"]);
     series "sql_select_per_s", PerSecond, "SELECT", counter(["Com_select"]);
     series "sql_insert_per_s", PerSecond, "INSERT", counter(["Com_insert"]);
