@@ -14,7 +14,7 @@ use syn::{Expr, FnArg, Item, Pat, ReturnType, Type};
 use crate::source::{self, Path};
 
 /// A source file without tests.
-pub struct Source {
+pub struct ParsedSource {
     /// Path below `src`.
     pub place: String,
     /// Module of the file; empty for a root file.
@@ -94,7 +94,7 @@ pub struct Call {
 impl Methods {
     /// Collects the definitions of a crate's files.
     #[must_use]
-    pub fn new(sources: &[Source], own_name: &str) -> Methods {
+    pub fn new(sources: &[ParsedSource], own_name: &str) -> Methods {
         let mut all = Methods::default();
         sources.iter().for_each(|source| all.add_names(source, own_name));
         sources.iter().for_each(|source| all.add_fields(source));
@@ -102,7 +102,7 @@ impl Methods {
         all
     }
 
-    fn add_names(&mut self, source: &Source, own_name: &str) {
+    fn add_names(&mut self, source: &ParsedSource, own_name: &str) {
         let names = self.names.entry(source.module.clone()).or_default();
         for item in &source.file.items {
             match item {
@@ -124,7 +124,7 @@ impl Methods {
         }
     }
 
-    fn add_fields(&mut self, source: &Source) {
+    fn add_fields(&mut self, source: &ParsedSource) {
         for item in &source.file.items {
             let Item::Struct(item) = item else { continue };
             let path = [&source.module[..], &[item.ident.to_string()]].concat();
@@ -141,7 +141,7 @@ impl Methods {
         }
     }
 
-    fn add_functions(&mut self, source: &Source) {
+    fn add_functions(&mut self, source: &ParsedSource) {
         let module = &source.module;
         for item in &source.file.items {
             match item {
@@ -246,7 +246,7 @@ impl Methods {
 
     /// Finds the calls of methods that other modules define. Does not change the file.
     #[must_use]
-    pub fn calls(&self, source: &mut Source) -> Vec<Call> {
+    pub fn calls(&self, source: &mut ParsedSource) -> Vec<Call> {
         let mut calls = Calls {
             methods: self,
             module: &source.module,

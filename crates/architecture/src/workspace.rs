@@ -8,7 +8,7 @@ use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::graph::Graph;
-use crate::methods::{Methods, Source};
+use crate::methods::{Methods, ParsedSource};
 use crate::source;
 
 /// Names of root files, which are not modules.
@@ -92,12 +92,12 @@ pub struct Text {
 }
 
 /// The sources without tests, and without modules that are declared for tests.
-fn sources(files: &[Text]) -> Result<Vec<Source>> {
+fn sources(files: &[Text]) -> Result<Vec<ParsedSource>> {
     let mut all = Vec::new();
     for text in files {
         let file = syn::parse_file(&text.text).with_context(|| text.place.clone())?;
         let module = module_path(&text.place);
-        all.push(Source { place: text.place.clone(), module, file });
+        all.push(ParsedSource { place: text.place.clone(), module, file });
     }
     let tests = test_modules(&all);
     all.retain(|source| !tests.iter().any(|test| source.module.starts_with(test)));
@@ -106,7 +106,7 @@ fn sources(files: &[Text]) -> Result<Vec<Source>> {
 }
 
 /// The modules that are declared for tests.
-fn test_modules(sources: &[Source]) -> Vec<Vec<String>> {
+fn test_modules(sources: &[ParsedSource]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for source in sources {
         for (name, path) in source::test_modules(&source.file) {

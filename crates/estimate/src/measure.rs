@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow};
 use assay_drive::BlockBuffer;
 
 use super::sample::{Pick, Stratum};
-use super::shrink::{Cluster, MeasuredBytes, Shrinker};
+use super::shrink::{MeasuredBytes, SampledCluster, Shrinker};
 use super::source::{CLUSTER_BYTES, Source};
 use super::survey::SurveyedFile;
 use super::tally::Tally;
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
             .collect();
         let (tablespace, can_compress_pages) =
             surveyed.tablespace().map_or((None, false), |(one, can)| (Some(one), can));
-        let cluster = Cluster {
+        let cluster = SampledCluster {
             bytes: &self.buffer.as_ref()[..length],
             data: &data,
             is_first: start == 0,

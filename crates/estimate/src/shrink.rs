@@ -24,7 +24,7 @@ const BTRFS_LEVEL: i32 = 1;
 
 /// A cluster as it was read.
 #[derive(Debug)]
-pub struct Cluster<'a> {
+pub struct SampledCluster<'a> {
     /// Whole blocks.
     pub bytes: &'a [u8],
     /// Ranges of `bytes` that hold data, in whole blocks; the rest is holes.
@@ -79,7 +79,7 @@ impl Shrinker {
 
     /// Measures a cluster under every scheme except VDO. Clusters share VDO's blocks: they are
     /// numbered from 0, and [`Shrinker::finish`] adds VDO's bytes to all of them.
-    pub fn measure(&mut self, number: usize, cluster: &Cluster<'_>) -> MeasuredBytes {
+    pub fn measure(&mut self, number: usize, cluster: &SampledCluster<'_>) -> MeasuredBytes {
         let mut found = MeasuredBytes::default();
         for run in cluster.data {
             found.data_bytes += run.len() as f64;
@@ -125,7 +125,7 @@ impl Shrinker {
     }
 
     /// One record for each unit that is not all zeroes; the last unit ends with the data.
-    fn drive(&mut self, cluster: &Cluster<'_>, codec: Codec, unit_bytes: usize) -> f64 {
+    fn drive(&mut self, cluster: &SampledCluster<'_>, codec: Codec, unit_bytes: usize) -> f64 {
         let Some((_, coder)) = self.coders.iter_mut().find(|(one, _)| *one == codec) else {
             return f64::NAN;
         };
@@ -142,7 +142,7 @@ impl Shrinker {
     }
 
     /// Each page that the server would compress, rounded up to blocks; all other data unchanged.
-    fn innodb(&mut self, cluster: &Cluster<'_>, codec: PageCodec) -> f64 {
+    fn innodb(&mut self, cluster: &SampledCluster<'_>, codec: PageCodec) -> f64 {
         let tablespace = cluster.tablespace.filter(|_| cluster.can_compress_pages);
         let Some(tablespace) = tablespace else {
             return data_bytes(cluster, 0..cluster.bytes.len()) as f64;
@@ -178,7 +178,7 @@ impl Shrinker {
 
     /// Each run of data as an extent of its own, compressed if that saves a block (btrfs's
     /// `compress_file_range`).
-    fn btrfs(&mut self, cluster: &Cluster<'_>) -> f64 {
+    fn btrfs(&mut self, cluster: &SampledCluster<'_>) -> f64 {
         let extents = cluster.data.iter().map(|run| {
             let extent = &cluster.bytes[run.clone()];
             let shrunk = self.zstd_bytes(extent).next_multiple_of(BLOCK);
@@ -212,7 +212,7 @@ fn units(run: &Range<usize>, unit_bytes: usize) -> impl Iterator<Item = Range<us
 }
 
 /// Number of bytes in `range` that are not holes.
-fn data_bytes(cluster: &Cluster<'_>, range: Range<usize>) -> usize {
+fn data_bytes(cluster: &SampledCluster<'_>, range: Range<usize>) -> usize {
     let overlaps = cluster.data.iter().map(|run| {
         let (start, end) = (run.start.max(range.start), run.end.min(range.end));
         end.saturating_sub(start)
@@ -220,7 +220,7 @@ fn data_bytes(cluster: &Cluster<'_>, range: Range<usize>) -> usize {
     overlaps.sum()
 }
 
-fn look_at_pages(cluster: &Cluster<'_>, found: &mut MeasuredBytes) {
+fn look_at_pages(cluster: &SampledCluster<'_>, found: &mut MeasuredBytes) {
     let Some(tablespace) = cluster.tablespace else { return };
     for start in (0..cluster.bytes.len()).step_by(tablespace.page_bytes) {
         let range = start..(start + tablespace.page_bytes).min(cluster.bytes.len());
@@ -258,7 +258,8 @@ mod tests {
     ) -> MeasuredBytes {
         let mut shrinker = Shrinker::new().unwrap();
         let can_compress_pages = tablespace.is_some();
-        let cluster = Cluster { bytes, data, is_first: false, tablespace, can_compress_pages };
+        let cluster =
+            SampledCluster { bytes, data, is_first: false, tablespace, can_compress_pages };
         let mut found = [shrinker.measure(0, &cluster)];
         shrinker.finish(&mut found);
         found[0]
@@ -359,7 +360,7 @@ mod tests {
 
         let mut shrinker = Shrinker::new().unwrap();
         let first = [first_page(7, 0x4021), vec![0; 12288]].concat();
-        let cluster = Cluster {
+        let cluster = SampledCluster {
             bytes: &first,
             data: slice::from_ref(&(0..16384)),
             is_first: true,
@@ -377,7 +378,7 @@ mod tests {
         let mut found: Vec<MeasuredBytes> = (0..6)
             .map(|number| {
                 let bytes = block(number as u64);
-                let cluster = Cluster {
+                let cluster = SampledCluster {
                     bytes: &bytes,
                     data: slice::from_ref(&(0..4096)),
                     is_first: false,

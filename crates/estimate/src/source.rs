@@ -31,7 +31,7 @@ pub struct Source {
 
 /// Size and layout of a file, found without reading its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extent {
+pub struct FileLayout {
     /// Length in bytes, holes included.
     pub size_bytes: u64,
     /// Bytes taken on the device.
@@ -57,12 +57,17 @@ impl Source {
         Ok(Source { file, is_device: kind.is_block_device(), is_direct })
     }
 
-    pub fn extent(&self) -> io::Result<Extent> {
+    pub fn extent(&self) -> io::Result<FileLayout> {
         let metadata = self.file.metadata()?;
         if self.is_device {
             let size_bytes = (&self.file).seek(SeekFrom::End(0))?;
             let data = std::iter::once(0..size_bytes).collect();
-            return Ok(Extent { size_bytes, allocated_bytes: size_bytes, data, is_mapped: true });
+            return Ok(FileLayout {
+                size_bytes,
+                allocated_bytes: size_bytes,
+                data,
+                is_mapped: true,
+            });
         }
         let size_bytes = metadata.len();
         let mut data = Vec::new();
@@ -78,7 +83,7 @@ impl Source {
             data.push(place..size_bytes.next_multiple_of(BLOCK_BYTES));
         }
         // Blocks of 512 bytes whatever the file system's are (stat(2)).
-        Ok(Extent { size_bytes, allocated_bytes: metadata.blocks() * 512, data, is_mapped })
+        Ok(FileLayout { size_bytes, allocated_bytes: metadata.blocks() * 512, data, is_mapped })
     }
 
     /// Reads from `offset`, a multiple of a block, until `buffer` is full or the file ends. Fills the

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
 
-use super::source::{CLUSTER_BYTES, Extent, Source};
+use super::source::{CLUSTER_BYTES, FileLayout, Source};
 use assay_innodb::tablespace::Tablespace;
 
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl SurveyedFile {
     }
 }
 
-fn bytes_of(extent: &Extent) -> u64 {
+fn bytes_of(extent: &FileLayout) -> u64 {
     extent.data.iter().map(|run| run.end - run.start).sum()
 }
 
@@ -102,7 +102,7 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    fn of(extent: &Extent) -> Clusters {
+    fn of(extent: &FileLayout) -> Clusters {
         let mut runs: Vec<(u64, Range<u64>)> = Vec::new();
         let mut count = 0;
         for data in &extent.data {
@@ -147,12 +147,13 @@ mod tests {
     fn clusters_with_data_are_numbered_in_order() {
         let kib = |range: Range<u64>| range.start << 10..range.end << 10;
         let data = vec![kib(0..4), kib(100..300), kib(380..384), kib(1280..1284), kib(1288..1500)];
-        let extent = Extent { size_bytes: 0, allocated_bytes: 0, data, is_mapped: true };
+        let extent = FileLayout { size_bytes: 0, allocated_bytes: 0, data, is_mapped: true };
         let clusters = Clusters::of(&extent);
         let places: Vec<u64> =
             (0..clusters.count()).map(|number| clusters.offset(number) >> 17).collect();
         assert_eq!(places, [0, 1, 2, 10, 11]);
-        let none = Extent { size_bytes: 0, allocated_bytes: 0, data: Vec::new(), is_mapped: true };
+        let none =
+            FileLayout { size_bytes: 0, allocated_bytes: 0, data: Vec::new(), is_mapped: true };
         assert_eq!(Clusters::of(&none).count(), 0);
     }
 
