@@ -148,12 +148,12 @@ fn figure(trial: &Trial, metric: &MetricEntry) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::{Config, Rig, TrialKey, Workload};
+    use assay_study::{Config, RigRecord, TrialKey, WorkloadRecord};
 
     /// Bytes a second that InnoDB read and that the device delivered.
     fn study(sides: &[(&str, f64, Option<f64>)]) -> Study {
         let mut study = Study::default();
-        study.workloads.push(Workload {
+        study.workloads.push(WorkloadRecord {
             name: "rw".into(),
             workload: "rw".into(),
             data_profile: None,
@@ -161,7 +161,8 @@ mod tests {
             options: [].into(),
         });
         for (name, asked, delivered) in sides {
-            let config = Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+            let config =
+                Config { name: (*name).into(), rig: RigRecord::default(), settings: [].into() };
             study.configs.push(config);
             let key =
                 TrialKey { config: (*name).into(), workload: "rw".into(), threads: 4, repeat: 1 };

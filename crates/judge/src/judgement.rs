@@ -20,7 +20,7 @@ use crate::trial::sound::sound_series;
 use crate::trial::stalls::{Stalls, stalls};
 use crate::trial::statements::{Statements, statements};
 use crate::trial::steady::{Steady, steady};
-use assay_study::{State, Store, Study, TrialKey};
+use assay_study::{RunState, Store, Study, TrialKey};
 
 /// A study, judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let margin = study.judging.margin();
     let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
     let by_itself =
-        study.trials.iter().zip(&trials).filter(|(trial, _)| trial.state == State::Done);
+        study.trials.iter().zip(&trials).filter(|(trial, _)| trial.state == RunState::Done);
     Ok(Judgement {
         level: LEVEL,
         margin_percent: margin * 100.0,

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::papers::{self, RelativeDifferences, relative_differences};
-use assay_study::{Comparison, Printed, State, Store, Study, Workload};
+use assay_study::{Comparison, Printed, RunState, Store, Study, WorkloadRecord};
 
 use super::summary::{self, RepeatGroup};
 use crate::trial::figure::statement_percentiles;
@@ -155,7 +155,7 @@ fn of_comparison(study: &Study, groups: &[RepeatGroup<'_>], comparison: &Compari
 
 fn row(
     comparison: &Comparison,
-    workload: &Workload,
+    workload: &WorkloadRecord,
     sides: &[Vec<&RepeatGroup<'_>>; 2],
     margin: f64,
 ) -> ComparedRow {
@@ -249,7 +249,7 @@ pub fn with_derived<'a>(
     Ok(study)
 }
 
-fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Printed> {
+fn printed<'a>(comparison: &'a Comparison, workload: &WorkloadRecord) -> Option<&'a Printed> {
     comparison
         .printed
         .iter()
@@ -328,8 +328,8 @@ fn why_missing(group: Option<&RepeatGroup<'_>>, metric: &str) -> Option<Missing>
     }
     let states = || group.trials.iter().map(|trial| trial.state);
     Some(match () {
-        () if states().any(|state| state == State::Done) => Missing::NoResult(metric.to_owned()),
-        () if states().any(|state| state == State::Failed) => Missing::Failed,
+        () if states().any(|state| state == RunState::Done) => Missing::NoResult(metric.to_owned()),
+        () if states().any(|state| state == RunState::Failed) => Missing::Failed,
         () => Missing::NotRun,
     })
 }

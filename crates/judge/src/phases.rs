@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use assay_load::PhasePace;
-use assay_study::{State, Store, Study, Trial, TrialKey};
+use assay_study::{RunState, Store, Study, Trial, TrialKey};
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
@@ -47,7 +47,7 @@ pub(crate) fn judged(store: &Store, study: &Study) -> Result<Phases> {
     let mut found = Phases::default();
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); names.len()];
     for trial in &study.trials {
-        let its = if trial.state == State::Done { of_trial(store, trial)? } else { Vec::new() };
+        let its = if trial.state == RunState::Done { of_trial(store, trial)? } else { Vec::new() };
         for (name, measured) in names.iter().zip(&mut measured) {
             let one = its.iter().find(|(one, _)| one.phase.name == *name);
             let one = one.map(|(_, measured)| measured.clone());

@@ -5,7 +5,7 @@
 //! noisy neighbour are left out: they differ in its load too.
 
 use assay_study::metrics::metric;
-use assay_study::{Rig, Study, Trial};
+use assay_study::{RigRecord, Study, Trial};
 
 use super::interval::Interval;
 use super::statistics::unpaired;
@@ -72,7 +72,7 @@ pub fn sharing(study: &Study, groups: &[RepeatGroup<'_>]) -> Vec<Sharing> {
 fn is_of_one_kind(study: &Study, one: &RepeatGroup<'_>, other: &RepeatGroup<'_>) -> bool {
     let kind = |group: &RepeatGroup<'_>| {
         let config = study.configs.get(group.config)?;
-        let rig = Rig { servers: None, in_effect: None, ..config.rig.clone() };
+        let rig = RigRecord { servers: None, in_effect: None, ..config.rig.clone() };
         Some((rig, &config.settings))
     };
     (one.workload, one.threads) == (other.workload, other.threads) && kind(one) == kind(other)
@@ -133,10 +133,10 @@ mod tests {
 
     use super::super::summary::groups;
     use super::*;
-    use assay_study::{Config, OfServer, TrialKey, Workload};
+    use assay_study::{Config, OfServer, TrialKey, WorkloadRecord};
 
     fn config(name: &str) -> Config {
-        Config { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() }
+        Config { name: name.into(), rig: RigRecord::default(), settings: BTreeMap::new() }
     }
 
     fn trial(config: &str, repeat: u32, each: &[f64], neighbour: Option<&str>) -> Trial {
@@ -161,7 +161,7 @@ mod tests {
     fn study() -> Study {
         let mut other = config("other settings");
         other.settings.insert("innodb_doublewrite".into(), "OFF".into());
-        let workload = Workload {
+        let workload = WorkloadRecord {
             name: "w".into(),
             data_profile: None,
             workload: "w".into(),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::statistics::simulated::{Noise, autoregression};
 use crate::trial::figure::figures;
 use crate::trial::measured::{Eligibility, Measured};
-use assay_study::Rig;
+use assay_study::RigRecord;
 use assay_study::metrics::Window;
 use assay_study::{
-    Config, Judging, SecondLatencies, SecondLatency, Study, Trial, TrialKey, Workload,
+    Config, Judging, SecondLatencies, SecondLatency, Study, Trial, TrialKey, WorkloadRecord,
 };
 
 /// How the runs of a configuration come about.
@@ -72,8 +72,11 @@ pub(crate) fn key(config: &str, threads: u32, repeat: u32) -> TrialKey {
 
 /// A study of these configurations under one workload, without its runs.
 pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
-    let config =
-        |name: &&str| Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+    let config = |name: &&str| Config {
+        name: (*name).into(),
+        rig: RigRecord::default(),
+        settings: [].into(),
+    };
     Study {
         title: String::new(),
         question: None,
@@ -89,7 +92,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
         facts: [].into(),
         notes: vec![],
         configs: configs.iter().map(config).collect(),
-        workloads: vec![Workload {
+        workloads: vec![WorkloadRecord {
             name: "w".into(),
             workload: "w".into(),
             data_profile: None,

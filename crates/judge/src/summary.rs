@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use assay_study::metrics::metric;
-use assay_study::{State, Study, Trial};
+use assay_study::{RunState, Study, Trial};
 
 use super::{Metric, is_comparable, is_of_too_few};
 
@@ -38,7 +38,7 @@ pub struct RepeatStatistics {
 impl RepeatGroup<'_> {
     /// The repeats that ended with results.
     pub fn done(&self) -> impl Iterator<Item = &Trial> {
-        self.trials.iter().copied().filter(|trial| trial.state == State::Done)
+        self.trials.iter().copied().filter(|trial| trial.state == RunState::Done)
     }
 
     /// The same with those repeats alone that may be compared; nothing where there are none.

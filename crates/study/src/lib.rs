@@ -56,12 +56,13 @@ pub use phases::{Done, Happened, Happening, Phase};
 pub use power_cut::PowerCut;
 pub use prices::Prices;
 pub use records::{
-    Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
-    Workload,
+    Config, Discarded, Histogram, LatencyClock, Note, RunState, Series, Study, Timed, Trial,
+    TrialKey, WorkloadRecord,
 };
 pub use rig::{
-    Atomic, Cache, Count, Data, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model,
-    Pool, PoolCluster, Resource, Restored, Rig, RigLayer, Scale, Servers, Stall, Tables, Worth,
+    Atomic, CacheDurability, Count, Data, DeviceDivisors, DiskRecord, DriveRecord, ExistingServer,
+    Fault, FileSystem, Fill, Media, Model, PeriodicStall, Pool, PoolCluster, Restored, RigLayer,
+    RigRecord, ScaledResource, Servers, Tables, Worth,
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
 pub use servers::{OfServer, fairness};

@@ -25,7 +25,7 @@ pub struct PowerCut {
     /// `None` if the server did not start.
     pub commits: Option<Commits>,
     /// `None` if the server did not start.
-    pub recovery: Option<Recovery>,
+    pub recovery: Option<RecoveryTime>,
     /// Losses, and states that must not occur.
     pub losses: Vec<Loss>,
     /// Directory in the study's that keeps the media as the cut left them.
@@ -109,7 +109,7 @@ pub struct Commits {
 
 /// Duration of the recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recovery {
+pub struct RecoveryTime {
     /// Drive, device and file system, in ms.
     pub file_system_ms: f64,
     /// The server, until it accepted connections, in ms.

@@ -12,7 +12,7 @@ use assay_base::suggest::nearest;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::Disk;
+use crate::DiskRecord;
 use assay_base::one_line;
 use assay_base::text_file;
 
@@ -192,7 +192,7 @@ impl Prices {
 
     /// The prices of a configuration: its own, then those of every configuration, then those of its
     /// device's preset, which are in USD.
-    pub fn of_config(&self, config: &str, disk: Option<&Disk>) -> Each {
+    pub fn of_config(&self, config: &str, disk: Option<&DiskRecord>) -> Each {
         let own = self.configs.get(config).cloned().unwrap_or_default().or(&self.every_config);
         let Some(disk) = disk else { return own };
         let worth = |name: &str| {
@@ -254,13 +254,13 @@ mod tests {
         assert_eq!(prices.of_config("disks", None).drive_price, Some(1570.0));
         assert_eq!(prices.of_config("flash", None).server_price, Some(9999.0));
         let worth = |value: f64| Worth { value, mark: "published".into(), source: String::new() };
-        let disk = Disk {
+        let disk = DiskRecord {
             worth: [
                 ("price_usd".to_owned(), worth(7.0)),
                 ("power_active_w".to_owned(), worth(20.0)),
             ]
             .into(),
-            ..Disk::default()
+            ..DiskRecord::default()
         };
         assert_eq!(prices.of_config("disks", Some(&disk)).drive_price, Some(1570.0));
         assert_eq!(prices.of_config("disks", Some(&disk)).drive_power_w, Some(20.0));

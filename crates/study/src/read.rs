@@ -15,7 +15,8 @@ use super::limits::{
 use super::phases::Phase;
 use super::power_cut::PowerCut;
 use super::records::{
-    Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
+    Config, Discarded, Histogram, Note, RunState, Series, Study, Timed, Trial, TrialKey,
+    WorkloadRecord,
 };
 use super::servers::OfServer;
 use super::warning::{Stored, Warning};
@@ -93,7 +94,7 @@ impl Store {
     }
 
     /// State of a run under any plan; `None` if it was never planned.
-    pub(crate) fn state(&self, key: &TrialKey) -> Result<Option<State>> {
+    pub(crate) fn state(&self, key: &TrialKey) -> Result<Option<RunState>> {
         self.allow();
         let found = self.rows(
             &format!("SELECT state FROM runs WHERE {BY_KEY}"),
@@ -107,7 +108,7 @@ impl Store {
     /// State of a run; `None` if it was never planned.
     ///
     /// Fails if the run was planned under other conditions.
-    pub fn planned(&self, key: &TrialKey, fingerprint: &str) -> Result<Option<State>> {
+    pub fn planned(&self, key: &TrialKey, fingerprint: &str) -> Result<Option<RunState>> {
         self.allow();
         let found = self.rows(
             &format!("SELECT fingerprint, state FROM runs WHERE {BY_KEY}"),
@@ -295,13 +296,13 @@ impl Store {
             .collect()
     }
 
-    fn workloads(&self) -> Result<Vec<Workload>> {
+    fn workloads(&self) -> Result<Vec<WorkloadRecord>> {
         let rows = self.rows(
             "SELECT name, data_profile, workload, recipe, options_json FROM workloads ORDER BY \
             position",
             [],
             |row| {
-                let workload = Workload {
+                let workload = WorkloadRecord {
                     name: row.get(0)?,
                     data_profile: row.get(1)?,
                     workload: row.get(2)?,
@@ -311,8 +312,8 @@ impl Store {
                 Ok((workload, row.get::<_, String>(4)?))
             },
         )?;
-        let whole = |(workload, options): (Workload, String)| {
-            Ok(Workload { options: parse(&options)?, ..workload })
+        let whole = |(workload, options): (WorkloadRecord, String)| {
+            Ok(WorkloadRecord { options: parse(&options)?, ..workload })
         };
         rows.into_iter().map(whole).collect()
     }
@@ -331,7 +332,7 @@ impl Store {
                     id: row.get(0)?,
                     key: trial_key(row, 1)?,
                     position: row.get(5)?,
-                    state: State::Pending,
+                    state: RunState::Pending,
                     reason: row.get(7)?,
                     started_at: row.get(8)?,
                     ended_at: row.get(9)?,

@@ -18,7 +18,7 @@ use super::paper::Paper;
 use super::phases::Phase;
 use super::power_cut::PowerCut;
 use super::prices::Prices;
-use super::rig::{Disk, Rig};
+use super::rig::{DiskRecord, RigRecord};
 use super::servers::OfServer;
 use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
@@ -28,14 +28,14 @@ use crate::metrics::{Layer, Unit, Window};
 pub struct Config {
     /// Name in the plan.
     pub name: String,
-    pub rig: Rig,
+    pub rig: RigRecord,
     /// Server settings that the plan sets, plan-wide ones included.
     pub settings: BTreeMap<String, String>,
 }
 
 /// A workload of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Workload {
+pub struct WorkloadRecord {
     /// Name in the plan, after the data profile's if there is one (`text 2.5T: read write`).
     pub name: String,
     /// Data profile, if the plan has any.
@@ -72,7 +72,7 @@ impl fmt::Display for TrialKey {
 /// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RunState {
     /// Planned.
     Pending,
     /// Started. A run found in this state later was interrupted and is repeated.
@@ -82,24 +82,24 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl RunState {
     /// Name in stores and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            State::Pending => "pending",
-            State::Running => "running",
-            State::Done => "done",
-            State::Failed => "failed",
+            RunState::Pending => "pending",
+            RunState::Running => "running",
+            RunState::Done => "done",
+            RunState::Failed => "failed",
         }
     }
 }
 
-impl FromStr for State {
+impl FromStr for RunState {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<State, String> {
-        [State::Pending, State::Running, State::Done, State::Failed]
+    fn from_str(word: &str) -> Result<RunState, String> {
+        [RunState::Pending, RunState::Running, RunState::Done, RunState::Failed]
             .into_iter()
             .find(|state| state.word() == word)
             .ok_or_else(|| format!("`{word}` is not the state of a run"))
@@ -116,7 +116,7 @@ pub struct Trial {
     pub key: TrialKey,
     /// Position in the random order of runs, from 1.
     pub position: u32,
-    pub state: State,
+    pub state: RunState,
     /// Reason of a failure.
     pub reason: Option<String>,
     /// Start of building the rig, RFC 3339 in UTC.
@@ -152,7 +152,7 @@ impl Trial {
             id: 1,
             key,
             position: 1,
-            state: State::Done,
+            state: RunState::Done,
             reason: None,
             started_at: None,
             ended_at: None,
@@ -204,7 +204,7 @@ impl Series {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     pub kind: Timed,
-    pub clock: Clock,
+    pub clock: LatencyClock,
     /// Upper end of a bucket in ns, and its count; ascending, without empty buckets.
     pub buckets: Vec<(u64, u64)>,
 }
@@ -213,7 +213,7 @@ impl Histogram {
     /// Returns true for response times of transactions, the times that users wait.
     #[must_use]
     pub fn is_of_responses(&self) -> bool {
-        self.kind == Timed::Transaction && self.clock == Clock::Response
+        self.kind == Timed::Transaction && self.clock == LatencyClock::Response
     }
 }
 
@@ -253,29 +253,29 @@ impl Timed {
 /// Start of a latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Clock {
+pub enum LatencyClock {
     /// The actual start.
     Service,
     /// The planned start.
     Response,
 }
 
-impl Clock {
+impl LatencyClock {
     /// Name in stores and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Clock::Service => "service",
-            Clock::Response => "response",
+            LatencyClock::Service => "service",
+            LatencyClock::Response => "response",
         }
     }
 }
 
-impl FromStr for Clock {
+impl FromStr for LatencyClock {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<Clock, String> {
-        [Clock::Service, Clock::Response]
+    fn from_str(word: &str) -> Result<LatencyClock, String> {
+        [LatencyClock::Service, LatencyClock::Response]
             .into_iter()
             .find(|clock| clock.word() == word)
             .ok_or_else(|| format!("`{word}` is not a known latency clock"))
@@ -285,7 +285,7 @@ impl FromStr for Clock {
 impl Study {
     /// The disk under a configuration's server, if recorded.
     #[must_use]
-    pub fn disk(&self, config: &str) -> Option<&Disk> {
+    pub fn disk(&self, config: &str) -> Option<&DiskRecord> {
         self.configs.iter().find(|known| known.name == config)?.rig.disk.as_ref()
     }
 
@@ -293,7 +293,7 @@ impl Study {
     /// endurance and comparisons with papers. `None` if the study does not record it.
     #[must_use]
     pub fn parallel_scale(&self, config: &str) -> Option<f64> {
-        self.disk(config).map_or(Some(1.0), Disk::parallel_scale)
+        self.disk(config).map_or(Some(1.0), DiskRecord::parallel_scale)
     }
 
     /// Number of servers under a run's own load, whose throughput is summed.
@@ -321,11 +321,11 @@ impl Study {
     /// Returns true if every workload loads files instead of a server.
     #[must_use]
     pub fn is_of_files(&self) -> bool {
-        !self.workloads.is_empty() && self.workloads.iter().all(Workload::is_of_files)
+        !self.workloads.is_empty() && self.workloads.iter().all(WorkloadRecord::is_of_files)
     }
 }
 
-impl Workload {
+impl WorkloadRecord {
     /// Returns true if files are loaded instead of a server.
     #[must_use]
     pub fn is_of_files(&self) -> bool {
@@ -386,7 +386,7 @@ pub struct Study {
     /// Configurations in the plan's order, which determines their colours.
     pub configs: Vec<Config>,
     /// Workloads in the plan's order.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<WorkloadRecord>,
     /// Runs in the order of the plan's matrix: workload, threads, configuration, repeat.
     #[serde(rename = "runs")]
     pub trials: Vec<Trial>,

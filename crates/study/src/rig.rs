@@ -14,9 +14,9 @@ use super::in_effect::InEffect;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Rig {
+pub struct RigRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk: Option<Disk>,
+    pub disk: Option<DiskRecord>,
     /// Set for a server that somebody else runs; nothing below it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub existing: Option<ExistingServer>,
@@ -35,7 +35,7 @@ pub struct Rig {
     pub data: Vec<Data>,
 }
 
-impl Rig {
+impl RigRecord {
     /// The emulated device, if there is one.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
@@ -134,7 +134,7 @@ pub enum RigLayer {
     /// Fill of the emulated device for each data profile.
     Filled(Vec<(Option<String>, Option<Fill>)>),
     /// Remaining part of each resource.
-    Scale(Vec<Resource>),
+    Scale(Vec<ScaledResource>),
     /// Sources of the preset's numbers.
     Numbers {
         preset: String,
@@ -166,7 +166,7 @@ impl RigLayer {
 /// The disk under a configuration's server, with its guarantees and its worth.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Disk {
+pub struct DiskRecord {
     #[serde(flatten)]
     pub media: Media,
     /// Size of a write that is atomic at a power cut, with its guarantor; `None` if unknown.
@@ -177,7 +177,7 @@ pub struct Disk {
     pub keeps_pages_together: bool,
     /// Cache of a model; for other disks only the device knows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<Cache>,
+    pub cache: Option<CacheDurability>,
     /// The kernel's setting for the device's cache (`queue/write_cache`): `write back` or `write
     /// through`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,7 +195,7 @@ pub struct Disk {
     pub worth: BTreeMap<String, Worth>,
 }
 
-impl Disk {
+impl DiskRecord {
     /// The emulated device, if the disk is one.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
@@ -256,7 +256,7 @@ pub enum Media {
     Device {
         path: PathBuf,
     },
-    Drive(Drive),
+    Drive(DriveRecord),
     Model(Model),
     Pool(Pool),
 }
@@ -268,7 +268,7 @@ impl Default for Media {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Drive {
+pub struct DriveRecord {
     /// Size visible to the host; `None` if it follows from the device.
     pub bytes: Option<u64>,
     /// Block device below the drive; `None` for an image.
@@ -336,7 +336,7 @@ pub struct Model {
     /// Divisor of the parallelism, and so of the rates.
     pub parallel_scale: f64,
     /// Resources after the division.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<ScaledResource>,
     /// Number of the preset's figures for each kind of source, the strongest first.
     pub numbers: Vec<Count>,
     /// Injected fault.
@@ -355,14 +355,14 @@ fn is_one_device(devices: &u32) -> bool {
 impl Model {
     /// The divisors.
     #[must_use]
-    pub fn scale(&self) -> Scale {
-        Scale { capacity: self.capacity_scale, parallel: self.parallel_scale }
+    pub fn scale(&self) -> DeviceDivisors {
+        DeviceDivisors { capacity: self.capacity_scale, parallel: self.parallel_scale }
     }
 }
 
 /// Divisors of an emulated device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct DeviceDivisors {
     /// Divisor of the capacity.
     pub capacity: f64,
     /// Divisor of the parallelism, and so of the rates.
@@ -371,7 +371,7 @@ pub struct Scale {
 
 /// A resource of an emulated device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Resource {
+pub struct ScaledResource {
     /// Name, unit last.
     pub name: String,
     /// Amount of the real device.
@@ -391,7 +391,7 @@ pub struct Count {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
     /// Periods without answers.
-    pub stall: Option<Stall>,
+    pub stall: Option<PeriodicStall>,
     /// Factor of every latency.
     pub slower: Option<f64>,
     /// True if an unflushed write may be torn by a crash.
@@ -400,7 +400,7 @@ pub struct Fault {
 
 /// Periodic stalls of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Stall {
+pub struct PeriodicStall {
     pub length_ms: f64,
     pub every_s: f64,
 }
@@ -467,7 +467,7 @@ pub struct Fill {
 /// Durability of completed writes in a device's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cache {
+pub enum CacheDurability {
     /// Lost at a power cut without a flush.
     Volatile,
     /// Survives a power cut: the cache has its own power.
@@ -508,16 +508,17 @@ mod tests {
             fault: Some(Fault { slower: Some(1.5), ..Fault::default() }),
             ..Model::default()
         };
-        let disk = Disk {
+        let disk = DiskRecord {
             media: Media::Model(model),
             atomic_write_bytes: Some(Atomic { bytes: 16 << 10, by_format: false }),
-            cache: Some(Cache::Volatile),
+            cache: Some(CacheDurability::Volatile),
             worth: [("price_usd".to_owned(), worth)].into(),
-            ..Disk::default()
+            ..DiskRecord::default()
         };
-        let rig = Rig { disk: Some(disk), server: "mysqld 9.7".into(), ..Rig::default() };
+        let rig =
+            RigRecord { disk: Some(disk), server: "mysqld 9.7".into(), ..RigRecord::default() };
         let json = serde_json::to_string(&rig).unwrap();
-        assert_eq!(serde_json::from_str::<Rig>(&json).unwrap(), rig);
+        assert_eq!(serde_json::from_str::<RigRecord>(&json).unwrap(), rig);
         assert!(json.contains("\"kind\":\"model\""), "{json}");
         let names: Vec<&str> = rig.layers().iter().map(RigLayer::name).collect();
         assert_eq!(names, ["disk", "file system", "server", "filled", "scale", "numbers", "fault"]);
@@ -526,9 +527,10 @@ mod tests {
     #[test]
     fn nothing_is_known_below_a_server_that_somebody_else_runs() {
         let existing = ExistingServer { address: "db1:3306".into(), restored: Restored::Loaded };
-        let rig = Rig { existing: Some(existing), server: "8.4.3".into(), ..Rig::default() };
+        let rig =
+            RigRecord { existing: Some(existing), server: "8.4.3".into(), ..RigRecord::default() };
         let json = serde_json::to_string(&rig).unwrap();
-        assert_eq!(serde_json::from_str::<Rig>(&json).unwrap(), rig);
+        assert_eq!(serde_json::from_str::<RigRecord>(&json).unwrap(), rig);
         let names: Vec<&str> = rig.layers().iter().map(RigLayer::name).collect();
         assert_eq!(names, ["endpoint", "server"]);
     }

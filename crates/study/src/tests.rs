@@ -22,7 +22,7 @@ fn outcome() -> Outcome {
         }],
         histograms: vec![Histogram {
             kind: Timed::Transaction,
-            clock: Clock::Service,
+            clock: LatencyClock::Service,
             buckets: vec![(1_000, 3), (2_000, 1)],
         }],
         variables: [("innodb_doublewrite".into(), "ON".into())].into(),
@@ -42,8 +42,8 @@ fn study() -> (tempfile::TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =
-        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
-    let workload = Workload {
+        |name: &str| Config { name: name.into(), rig: RigRecord::default(), settings: [].into() };
+    let workload = WorkloadRecord {
         name: "read_write".into(),
         workload: "read_write".into(),
         data_profile: None,
@@ -80,7 +80,7 @@ fn a_trial_is_read_as_it_was_written() {
         "the order of the plan's matrix"
     );
     let trial = &study.trials[1];
-    assert_eq!((trial.state, trial.window), (State::Done, Some(WINDOW)));
+    assert_eq!((trial.state, trial.window), (RunState::Done, Some(WINDOW)));
     assert_eq!(
         trial.results,
         [("tps".to_string(), 120.5)].into(),
@@ -186,11 +186,11 @@ fn a_failed_trial_keeps_its_reason_and_can_be_tried_again() {
     let failed = Outcome { reason: Some("server vanished".into()), ..outcome() };
     store.end_trial(&key("on", 1), &failed).unwrap();
     let trial = store.study().unwrap().trials.remove(0);
-    assert_eq!((trial.state, trial.reason.as_deref()), (State::Failed, Some("server vanished")));
+    assert_eq!((trial.state, trial.reason.as_deref()), (RunState::Failed, Some("server vanished")));
     store.begin_trial(&key("on", 1)).unwrap();
     store.end_trial(&key("on", 1), &outcome()).unwrap();
     let trial = store.study().unwrap().trials.remove(0);
-    assert_eq!((trial.state, trial.reason, trial.warnings.len()), (State::Done, None, 1));
+    assert_eq!((trial.state, trial.reason, trial.warnings.len()), (RunState::Done, None, 1));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_run_that_is_made_again_stays_until_it_has_ended_again() {
     let of = |study: &Study| study.trials.iter().find(|trial| trial.key == on).unwrap().clone();
     let (was, is) = (of(&before), of(&now));
     assert_eq!((was.warnings.len(), is.warnings.len()), (1, 0));
-    assert_eq!((is.state, is.results), (State::Done, was.results));
+    assert_eq!((is.state, is.results), (RunState::Done, was.results));
     assert!(is.started_at >= was.ended_at, "{:?}", is.started_at);
 }
 
@@ -393,7 +393,7 @@ fn a_study_of_another_version_is_refused_with_what_to_do() {
 
 #[test]
 fn power_cuts_are_read_as_they_were_written() {
-    use crate::power_cut::{Commits, Loss, Moment, PageName, Recovery, Survival, TornPage};
+    use crate::power_cut::{Commits, Loss, Moment, PageName, RecoveryTime, Survival, TornPage};
     let (_directory, store) = study();
     let name = PageName { space: 5, page: 7 };
     let torn = TornPage { name, offset: 4096, unit_bytes: 512, is_new: vec![true, false] };
@@ -413,7 +413,7 @@ fn power_cuts_are_read_as_they_were_written() {
         },
         replica: None,
         commits: Some(Commits { acknowledged: 9, lost: 0, unanswered: 1 }),
-        recovery: Some(Recovery { redo_bytes: Some(1000), ..Recovery::default() }),
+        recovery: Some(RecoveryTime { redo_bytes: Some(1000), ..RecoveryTime::default() }),
         losses,
         kept_in: None,
         aftermath: None,

@@ -16,7 +16,9 @@ use super::phases::Phase;
 use super::power_cut::PowerCut;
 use super::prices::Prices;
 use super::read::BY_KEY;
-use super::records::{Config, Histogram, Note, Series, State, Study, Trial, TrialKey, Workload};
+use super::records::{
+    Config, Histogram, Note, RunState, Series, Study, Trial, TrialKey, WorkloadRecord,
+};
 use super::seconds::SecondLatencies;
 use super::servers::OfServer;
 use super::warning::{Stored, Warning};
@@ -39,7 +41,7 @@ pub struct StudyHead<'a> {
     /// Configurations in the plan's order.
     pub configs: &'a [Config],
     /// Workloads in the plan's order.
-    pub workloads: &'a [Workload],
+    pub workloads: &'a [WorkloadRecord],
     pub judging: &'a Judging,
     pub prices: Option<&'a Prices>,
 }
@@ -188,7 +190,7 @@ impl Store {
     /// Marks a run as started and drops the data of an interrupted attempt. A run that had ended
     /// keeps its data until its new end is stored, whatever happens before.
     pub fn begin_trial(&mut self, key: &TrialKey) -> Result<()> {
-        if matches!(self.state(key)?, Some(State::Done | State::Failed)) {
+        if matches!(self.state(key)?, Some(RunState::Done | RunState::Failed)) {
             self.again.insert(key.clone(), now());
             return Ok(());
         }
@@ -251,7 +253,7 @@ impl Store {
     /// Deletes unfinished runs that are not planned any more, with everything that belongs to them
     /// alone. Returns their number.
     pub fn forget_unplanned(&mut self, is_planned: impl Fn(&TrialKey) -> bool) -> Result<usize> {
-        let is_open = |trial: &Trial| matches!(trial.state, State::Pending | State::Running);
+        let is_open = |trial: &Trial| matches!(trial.state, RunState::Pending | RunState::Running);
         let trials = self.trials()?;
         let forgotten: Vec<i64> = trials
             .iter()
@@ -327,7 +329,7 @@ fn trial_id(transaction: &Transaction<'_>, key: &TrialKey) -> Result<i64> {
 }
 
 fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
-    let state = if outcome.reason.is_some() { State::Failed } else { State::Done };
+    let state = if outcome.reason.is_some() { RunState::Failed } else { RunState::Done };
     transaction.execute(
         "UPDATE runs SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5,
          window_to_s = ?6, facts_json = ?7, variables_hash = ?8, capacity_json = ?9 WHERE id = ?1",

@@ -8,7 +8,7 @@ use assay_claims::document::{Conditions, RemarkKind};
 use assay_claims::outcome::{CheckOutcome, ClaimVerdict, count};
 use assay_claims::paper::{ParsedPaper, PublishedFigure};
 use assay_report::published::Beside;
-use assay_report::published::rows::{self, Row};
+use assay_report::published::rows::{self, PublishedRow};
 
 /// Order in which checks are printed: failed ones first.
 const VERDICTS: [ClaimVerdict; 3] =
@@ -205,9 +205,9 @@ pub(crate) fn comparison(beside: &Beside) {
     print::line(format_args!("  {}", rows::RATIO));
 }
 
-fn headed(rows: Vec<Row>) -> Vec<[String; 5]> {
+fn headed(rows: Vec<PublishedRow>) -> Vec<[String; 5]> {
     let heads = ["", "printed", "measured", "ratio", ""].map(str::to_owned);
-    let fields = |row: Row| [row.what, row.printed, row.measured, row.ratio, row.notes];
+    let fields = |row: PublishedRow| [row.what, row.printed, row.measured, row.ratio, row.notes];
     std::iter::once(heads).chain(rows.into_iter().map(fields)).collect()
 }
 

@@ -6,8 +6,8 @@ use clap::Parser;
 
 use super::*;
 use assay_study::metrics::{Window, metric};
-use assay_study::{Data, Rig, Tables};
-use assay_study::{Outcome, Series, Store, StudyHead, TrialKey, Workload};
+use assay_study::{Data, RigRecord, Tables};
+use assay_study::{Outcome, Series, Store, StudyHead, TrialKey, WorkloadRecord};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -30,10 +30,10 @@ fn write(directory: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repea
     };
     let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
-        rig: Rig { data: vec![data.clone()], ..Rig::default() },
+        rig: RigRecord { data: vec![data.clone()], ..RigRecord::default() },
         settings: [].into(),
     };
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "w".into(),
         workload: "w".into(),
         data_profile: None,

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_base::text::on_one_line;
 use assay_lab::rig::server::{self, WantedServer};
 use assay_lab::torn::{
-    self, Case, End, RestoredFrom, TearFindings, TearRequest, TearRow, TearTrial, TornKind,
-    TornPage,
+    self, Case, End, RestoredFrom, TearFindings, TearRequest, TearRow, TearTarget, TearTrial,
+    TornKind,
 };
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
@@ -140,7 +140,7 @@ fn lines(found: &TearFindings) -> Vec<String> {
     lines
 }
 
-fn page(kind: TornKind, target: &TornPage) -> String {
+fn page(kind: TornKind, target: &TearTarget) -> String {
     let [older, old, newest] = target.lsns;
     format!(
         "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest \

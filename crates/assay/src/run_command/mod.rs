@@ -34,7 +34,7 @@ use assay_lab::run::{self, Described, Lock, Retry, RunContext};
 use assay_plan::{Experiment, Plan, PlanForm, PlannedTrial, ReadPlan};
 use assay_report::words::{calibration, warning};
 use assay_report::{Analysis, ReportOptions};
-use assay_study::{Calibration, Events, State, Store, Warning};
+use assay_study::{Calibration, Events, RunState, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 pub(crate) use count::planned_seconds;
@@ -247,7 +247,7 @@ fn finished(
 fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<ExitCode> {
     let trials = store.study()?.trials;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
-    if count(State::Done) + count(State::Failed) > 0 {
+    if count(RunState::Done) + count(RunState::Failed) > 0 {
         let analysis = Analysis::of(store, Supplied::default())?;
         let written = assay_report::write(store, &analysis, study, ReportOptions::default())?;
         print::line(assay_report::summary_line(&analysis));
@@ -265,7 +265,7 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
             trials.len()
         ));
     }
-    match count(State::Failed) {
+    match count(RunState::Failed) {
         0 => Ok(ExitCode::SUCCESS),
         failed => bail!(
             "{failed} of {} runs failed; the report says why, --retry-failed runs them again",

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use assay_study::metrics::{Window, metric};
 use assay_study::{
-    Clock, Config, Data, Histogram, Outcome, Phase, PhasePace, Prices, Rig, SecondLatencies,
-    SecondLatency, Series, Store, StudyHead, Tables, Timed, TrialKey, Workload,
+    Config, Data, Histogram, LatencyClock, Outcome, Phase, PhasePace, Prices, RigRecord,
+    SecondLatencies, SecondLatency, Series, Store, StudyHead, Tables, Timed, TrialKey,
+    WorkloadRecord,
 };
 
 /// Writes a study of two configurations, each run three times.
@@ -18,10 +19,10 @@ pub fn study(directory: &Path) {
     };
     let config = |name: &str| Config {
         name: name.into(),
-        rig: Rig { data: vec![data.clone()], server: "9.7.4".into(), ..Rig::default() },
+        rig: RigRecord { data: vec![data.clone()], server: "9.7.4".into(), ..RigRecord::default() },
         settings: [("innodb_doublewrite".to_owned(), name.to_uppercase())].into(),
     };
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "w".into(),
         workload: "w".into(),
         data_profile: None,
@@ -67,7 +68,7 @@ fn outcome(tps: f64) -> Outcome {
         ],
         histograms: vec![Histogram {
             kind: Timed::Transaction,
-            clock: Clock::Service,
+            clock: LatencyClock::Service,
             buckets: vec![(1_000_000, 300), (2_000_000, 10)],
         }],
         variables: [("innodb_doublewrite".to_owned(), "ON".to_owned())].into(),

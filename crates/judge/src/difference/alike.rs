@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_study::power_cut::Replication;
-use assay_study::{Config, Model, Scale, Study, Tables, Trial, Workload};
+use assay_study::{Config, DeviceDivisors, Model, Study, Tables, Trial, WorkloadRecord};
 
 use crate::difference::studies::shared_workloads;
 
@@ -25,7 +25,7 @@ pub enum Unlike {
     /// How many rows of what the tables hold.
     Tables([Option<Tables>; 2]),
     /// What models are divided by.
-    Scale([Option<Scale>; 2]),
+    Scale([Option<DeviceDivisors>; 2]),
     /// Power cuts that took something from one side alone, or after which a replica took over on one alone.
     PowerCuts([CutsOfSide; 2]),
 }
@@ -77,13 +77,13 @@ pub fn scale_differences(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Unli
 }
 
 /// Whether the configuration has runs of the workload; of a study without runs all have all.
-fn is_run(side: (&Study, &Config), workload: &Workload) -> bool {
+fn is_run(side: (&Study, &Config), workload: &WorkloadRecord) -> bool {
     side.0.trials.is_empty() || trials(side, workload).next().is_some()
 }
 
 fn trials<'a>(
     (study, config): (&'a Study, &'a Config),
-    workload: &'a Workload,
+    workload: &'a WorkloadRecord,
 ) -> impl Iterator<Item = &'a Trial> {
     let is_its =
         |trial: &&Trial| trial.key.config == config.name && trial.key.workload == workload.name;
@@ -104,7 +104,7 @@ pub(super) fn differing<'a, V: PartialEq>(
 mod tests {
     use super::*;
     use crate::simulated::study;
-    use assay_study::{Data, Disk, Media, Model, Rig};
+    use assay_study::{Data, DiskRecord, Media, Model, RigRecord};
 
     fn tables(rows: u64, create_options: &str) -> Tables {
         Tables { count: 2, rows, create_options: create_options.into(), ..Tables::default() }
@@ -116,8 +116,8 @@ mod tests {
             tables: tables.clone(),
             fill: None,
         });
-        let disk = Some(Disk { media, ..Disk::default() });
-        let rig = Rig { disk, data: data.collect(), ..Rig::default() };
+        let disk = Some(DiskRecord { media, ..DiskRecord::default() });
+        let rig = RigRecord { disk, data: data.collect(), ..RigRecord::default() };
         Config { name: "a".into(), rig, settings: [].into() }
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let model =
             Media::Model(Model { capacity_scale: 40.0, parallel_scale: 4.0, ..Model::default() });
         let model = config_with(model, &[(None, tables(1000, ""))]);
-        let scale = Scale { capacity: 40.0, parallel: 4.0 };
+        let scale = DeviceDivisors { capacity: 40.0, parallel: 4.0 };
         assert_eq!(differs(&model), [Unlike::Scale([None, Some(scale)])]);
         let mut other = study(&["a"], &[]);
         other.workloads[0].options.insert("rand_type".into(), "zipf".into());

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::simulated::{Truth, key, study, trial};
     use crate::statistics::simulated::Noise;
-    use assay_study::{Disk, Media};
+    use assay_study::{DiskRecord, Media};
 
     /// Plain and compressing drives with the doublewrite buffer on and off: throughput and bytes of each.
     const FOUR: [(&str, bool, bool, f64, f64); 4] = [
@@ -234,7 +234,7 @@ mod tests {
                 *FOUR.iter().find(|one| one.0 == config.name).unwrap();
             let path = if is_csd { "/dev/csd" } else { "/dev/plain" };
             let media = Media::Device { path: path.into() };
-            config.rig.disk = Some(Disk { media, ..Disk::default() });
+            config.rig.disk = Some(DiskRecord { media, ..DiskRecord::default() });
             config.settings.insert("innodb_doublewrite".into(), is_on.to_string());
             for repeat in 1..=3 {
                 runs.push(quiet.trial(&mut noise, key(name, 8, repeat), tps));

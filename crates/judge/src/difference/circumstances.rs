@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::difference::alike::differing;
 use assay_study::metrics::Window;
-use assay_study::{Config, RigLayer, State, Study, Trial};
+use assay_study::{Config, RigLayer, RunState, Study, Trial};
 
 /// Something that was not the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ fn of((study, config): (&Study, &Config)) -> BTreeMap<String, Value> {
     let trials: Vec<&Trial> = study
         .trials
         .iter()
-        .filter(|trial| trial.key.config == config.name && trial.state == State::Done)
+        .filter(|trial| trial.key.config == config.name && trial.state == RunState::Done)
         .collect();
     let mut all: BTreeMap<String, Value> = of_machine(study);
     let layers = config.rig.layers().into_iter().filter(|layer| !is_told(layer));

@@ -10,7 +10,7 @@ use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
 use crate::trial::metric::Metric;
-use assay_study::{Config, Store, Study, Workload};
+use assay_study::{Config, Store, Study, WorkloadRecord};
 
 /// One side.
 #[derive(Debug)]
@@ -97,7 +97,10 @@ pub fn between(asked: &Between<'_>) -> Result<Vec<JudgedComparison>> {
 }
 
 /// Workloads of one name.
-pub fn shared_workloads<'a>(a: &'a Study, b: &'a Study) -> impl Iterator<Item = &'a Workload> {
+pub fn shared_workloads<'a>(
+    a: &'a Study,
+    b: &'a Study,
+) -> impl Iterator<Item = &'a WorkloadRecord> {
     a.workloads.iter().filter(|one| b.workloads.iter().any(|other| other.name == one.name))
 }
 

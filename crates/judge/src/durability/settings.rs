@@ -8,7 +8,7 @@ use assay_innodb::{PageRecovery, recovery_of};
 
 use super::{Checks, CommitDurability, Durability, DurabilityNote, Flushes, Pages};
 use assay_study::switches::{NO_BINARY_LOG, is_off};
-use assay_study::{Cache, Config, Disk, Store, Study};
+use assay_study::{CacheDurability, Config, DiskRecord, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
 /// systems split it.
@@ -23,7 +23,7 @@ const NO_BARRIERS: [&str; 2] = ["nobarrier", "barrier=0"];
 pub fn of_config(
     settings: &BTreeMap<String, String>,
     variables: Option<&BTreeMap<String, String>>,
-    disk: Option<&Disk>,
+    disk: Option<&DiskRecord>,
 ) -> Durability {
     let server = Server { settings, variables };
     let mut notes = Vec::new();
@@ -39,7 +39,7 @@ pub fn of_config(
 }
 
 /// What a configuration keeps of files that were loaded without a server: what was flushed, if the disk does what it guarantees.
-pub fn of_files(disk: Option<&Disk>) -> Durability {
+pub fn of_files(disk: Option<&DiskRecord>) -> Durability {
     let settings = BTreeMap::new();
     let mut notes = Vec::new();
     let flushes = flushes(Server { settings: &settings, variables: None }, disk, &mut notes);
@@ -144,7 +144,7 @@ fn page_checksums(server: Server<'_>) -> Checks {
 /// `DETECT_ONLY` keeps no pages, only which they were: it finds torn ones and cannot mend them.
 fn pages(
     server: Server<'_>,
-    disk: Option<&Disk>,
+    disk: Option<&DiskRecord>,
     checksums: Checks,
     notes: &mut Vec<DurabilityNote>,
 ) -> Pages {
@@ -174,7 +174,7 @@ fn pages(
 /// device and past the page cache (MDEV-33545).
 fn written_twice_fast(
     server: Server<'_>,
-    disk: Option<&Disk>,
+    disk: Option<&DiskRecord>,
     notes: &mut Vec<DurabilityNote>,
 ) -> Pages {
     if server.is_direct() {
@@ -186,7 +186,7 @@ fn written_twice_fast(
 }
 
 /// A doublewrite buffer is as good as the recovery that reads it, unless the disk tears no page.
-fn written_twice(server: Server<'_>, disk: Option<&Disk>) -> Pages {
+fn written_twice(server: Server<'_>, disk: Option<&DiskRecord>) -> Pages {
     match written_once(server, disk) {
         Pages::WrittenWhole | Pages::AtomicByDevice => Pages::WrittenTwice,
         _ => match server.recovery() {
@@ -197,7 +197,7 @@ fn written_twice(server: Server<'_>, disk: Option<&Disk>) -> Pages {
     }
 }
 
-fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
+fn written_once(server: Server<'_>, disk: Option<&DiskRecord>) -> Pages {
     let Some(disk) = disk else { return Pages::Unknown };
     let page_bytes = server.number("innodb_page_size").unwrap_or(PAGE_BYTES);
     let splits = !disk.keeps_pages_together || page_bytes > PAGE_BYTES || !server.is_direct();
@@ -213,16 +213,20 @@ fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {
 /// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in
 /// `buf0dblwr.cc`), so a cache that loses its content in any order may lose the copy and half of the page. Our own
 /// drive keeps the order.
-fn is_copy_at_risk(server: Server<'_>, disk: Option<&Disk>) -> bool {
+fn is_copy_at_risk(server: Server<'_>, disk: Option<&DiskRecord>) -> bool {
     let Some(disk) = disk.filter(|disk| !disk.is_drive()) else { return false };
     let is_volatile = match disk.cache {
-        Some(cache) => cache == Cache::Volatile,
+        Some(cache) => cache == CacheDurability::Volatile,
         None => disk.kernel_cache.as_deref() == Some("write back"),
     };
     is_volatile && server.is_direct() && !server.is_mariadb()
 }
 
-fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<DurabilityNote>) -> Flushes {
+fn flushes(
+    server: Server<'_>,
+    disk: Option<&DiskRecord>,
+    notes: &mut Vec<DurabilityNote>,
+) -> Flushes {
     let method = server.text("innodb_flush_method");
     if matches!(method.as_deref(), Some("NOSYNC" | "LITTLESYNC")) {
         notes.push(DurabilityNote::FlushMethodForTests);
@@ -235,7 +239,7 @@ fn flushes(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<DurabilityNo
     let has_barriers =
         !disk.mount_options.iter().any(|option| NO_BARRIERS.contains(&option.as_str()));
     match disk.cache {
-        Some(Cache::Protected | Cache::Writethrough) => Flushes::NotNeeded,
+        Some(CacheDurability::Protected | CacheDurability::Writethrough) => Flushes::NotNeeded,
         _ if !has_barriers && disk.kernel_cache.as_deref() != Some("write through") => {
             notes.push(DurabilityNote::NoBarriers);
             Flushes::Lost

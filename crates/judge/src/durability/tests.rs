@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use assay_study::{Atomic, Cache, Disk, Drive, Media, Model};
+use assay_study::{Atomic, CacheDurability, DiskRecord, DriveRecord, Media, Model};
 
 type Names = BTreeMap<String, String>;
 
@@ -32,28 +32,28 @@ fn mariadb(changed: &str) -> Names {
     all
 }
 
-fn image() -> Disk {
+fn image() -> DiskRecord {
     let media = Media::Image { bytes: 1 << 30, directory: "/data".into() };
-    Disk { media, kernel_cache: Some("write back".into()), ..Disk::default() }
+    DiskRecord { media, kernel_cache: Some("write back".into()), ..DiskRecord::default() }
 }
 
-fn drive(keeps_pages_together: bool) -> Disk {
+fn drive(keeps_pages_together: bool) -> DiskRecord {
     let atomic_write_bytes = Some(Atomic { bytes: 256 << 10, by_format: true });
-    let media = Media::Drive(Drive::default());
-    Disk { media, atomic_write_bytes, keeps_pages_together, ..Disk::default() }
+    let media = Media::Drive(DriveRecord::default());
+    DiskRecord { media, atomic_write_bytes, keeps_pages_together, ..DiskRecord::default() }
 }
 
-fn model(cache: Cache, vouched: bool) -> Disk {
-    Disk {
+fn model(cache: CacheDurability, vouched: bool) -> DiskRecord {
+    DiskRecord {
         media: Media::Model(Model::default()),
         atomic_write_bytes: vouched.then_some(Atomic { bytes: 16 << 10, by_format: false }),
         keeps_pages_together: true,
         cache: Some(cache),
-        ..Disk::default()
+        ..DiskRecord::default()
     }
 }
 
-fn of(variables: &Names, disk: &Disk) -> Durability {
+fn of(variables: &Names, disk: &DiskRecord) -> Durability {
     of_config(&Names::new(), Some(variables), Some(disk))
 }
 
@@ -127,9 +127,9 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
         (drive(false), "", Pages::MaySplit),
         (drive(true), "innodb_flush_method=fsync", Pages::MaySplit),
         (drive(true), "innodb_page_size=32768", Pages::MaySplit),
-        (model(Cache::Protected, true), "", Pages::AtomicByDevice),
-        (model(Cache::Protected, true), "innodb_page_size=32768", Pages::Single),
-        (model(Cache::Protected, false), "", Pages::Single),
+        (model(CacheDurability::Protected, true), "", Pages::AtomicByDevice),
+        (model(CacheDurability::Protected, true), "innodb_page_size=32768", Pages::Single),
+        (model(CacheDurability::Protected, false), "", Pages::Single),
         (image(), "", Pages::Single),
     ] {
         let found = of(&off(more), &disk);
@@ -137,7 +137,7 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
     }
     let unknown = of_config(&Names::new(), Some(&off("")), None);
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
-    let vouched = of(&off(""), &model(Cache::Protected, true));
+    let vouched = of(&off(""), &model(CacheDurability::Protected, true));
     assert_eq!(vouched.class, Class::ReliesOnDevice);
     assert_eq!(vouched.kept(), Kept::Of(PageSafety::ReliesOnDevice, Lag::None));
 }
@@ -147,7 +147,7 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     let twice = of(&mysql(""), &image());
     let whole = of(&mysql("innodb_doublewrite=OFF"), &drive(true));
     assert_eq!(twice.unlike(&whole), [], "{:?}", twice.differs(&whole));
-    let vouched = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
+    let vouched = of(&mysql("innodb_doublewrite=OFF"), &model(CacheDurability::Protected, true));
     let unlike = twice.unlike(&vouched);
     assert_eq!(unlike[0], DurabilityDifference::Pages(Pages::TwiceNotTried, Pages::AtomicByDevice));
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
@@ -208,30 +208,32 @@ fn commits_are_as_late_as_the_later_of_both_logs() {
 
 #[test]
 fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
-    let with = |options: &[&str], disk: Disk| {
+    let with = |options: &[&str], disk: DiskRecord| {
         let mount_options = options.iter().map(|option| (*option).to_owned()).collect();
-        of(&mysql(""), &Disk { mount_options, ..disk })
+        of(&mysql(""), &DiskRecord { mount_options, ..disk })
     };
     assert_eq!(with(&["noatime"], image()).flushes, Flushes::AsTheDeviceSays);
     assert_eq!(with(&[], drive(true)).flushes, Flushes::AsTheDeviceSays, "of what it lies on");
-    assert_eq!(with(&[], model(Cache::Volatile, false)).flushes, Flushes::Honoured);
-    for cache in [Cache::Protected, Cache::Writethrough] {
+    assert_eq!(with(&[], model(CacheDurability::Volatile, false)).flushes, Flushes::Honoured);
+    for cache in [CacheDurability::Protected, CacheDurability::Writethrough] {
         assert_eq!(with(&["nobarrier"], model(cache, false)).flushes, Flushes::NotNeeded);
     }
     for option in ["nobarrier", "barrier=0"] {
-        for disk in [image(), model(Cache::Volatile, false), drive(true)] {
+        for disk in [image(), model(CacheDurability::Volatile, false), drive(true)] {
             let lost = with(&[option], disk);
             assert_eq!((lost.flushes, lost.class), (Flushes::Lost, Class::PagesAtRisk));
             assert_eq!(lost.kept(), Kept::Nothing);
         }
     }
     assert_eq!(with(&["barrier=1"], image()).flushes, Flushes::AsTheDeviceSays);
-    let through = Disk { kernel_cache: Some("write through".into()), ..image() };
+    let through = DiskRecord { kernel_cache: Some("write through".into()), ..image() };
     let class = with(&["nobarrier"], through).class;
     assert_eq!(class, Class::ReliesOnRecovery, "there is no cache to flush");
     for method in ["nosync", "littlesync"] {
-        let found =
-            of(&mysql(&format!("innodb_flush_method={method}")), &model(Cache::Protected, true));
+        let found = of(
+            &mysql(&format!("innodb_flush_method={method}")),
+            &model(CacheDurability::Protected, true),
+        );
         assert_eq!((found.flushes, found.class), (Flushes::Lost, Class::PagesAtRisk));
     }
     let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
@@ -261,12 +263,12 @@ fn copies_without_checksums_help_nobody_and_whole_writes_do_without() {
 
 #[test]
 fn a_copy_that_is_not_flushed_is_told_where_a_cache_could_lose_it() {
-    let is_told = |variables: &Names, disk: &Disk| {
+    let is_told = |variables: &Names, disk: &DiskRecord| {
         of(variables, disk).notes.contains(&DurabilityNote::CopyNotFlushed)
     };
     assert!(is_told(&mysql(""), &image()));
-    assert!(is_told(&mysql(""), &model(Cache::Volatile, false)));
-    assert!(!is_told(&mysql(""), &model(Cache::Protected, false)));
+    assert!(is_told(&mysql(""), &model(CacheDurability::Volatile, false)));
+    assert!(!is_told(&mysql(""), &model(CacheDurability::Protected, false)));
     assert!(!is_told(&mysql(""), &drive(true)), "the drive keeps the order");
     assert!(!is_told(&mysql("innodb_flush_method=fsync"), &image()));
     assert!(!is_told(&mariadb(""), &image()), "MariaDB flushes it");
@@ -306,7 +308,7 @@ fn classes_have_an_order_and_what_differs_is_named() {
         safe.differs(&off),
         [DurabilityDifference::Pages(Pages::TwiceNotTried, Pages::Single)]
     );
-    let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false)));
+    let modelled = safe.differs(&of(&mysql(""), &model(CacheDurability::Protected, false)));
     let flushes = DurabilityDifference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
     assert_eq!(modelled, [flushes]);
 }

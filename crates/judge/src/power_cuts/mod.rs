@@ -128,7 +128,7 @@ pub fn power_cut_difference(a: (&Study, &Config), b: (&Study, &Config)) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use assay_study::power_cut::{Loss, Moment, Recovery, Survival};
+    use assay_study::power_cut::{Loss, Moment, RecoveryTime, Survival};
 
     use super::*;
 
@@ -143,9 +143,9 @@ mod tests {
             survival: Survival { writes: 4, whole: 1, torn: 2, lost: 1, torn_pages: Vec::new() },
             replica: None,
             commits: Some(Commits { acknowledged: 10, lost: u64::from(number), unanswered: 0 }),
-            recovery: Some(Recovery {
+            recovery: Some(RecoveryTime {
                 server_ms: f64::from(number) * 100.0,
-                ..Recovery::default()
+                ..RecoveryTime::default()
             }),
             losses,
             kept_in: None,

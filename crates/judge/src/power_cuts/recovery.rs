@@ -81,7 +81,7 @@ fn compared(
 #[cfg(test)]
 mod tests {
     use assay_study::Config;
-    use assay_study::power_cut::{Loss, Recovery};
+    use assay_study::power_cut::{Loss, RecoveryTime};
 
     use super::*;
     use crate::difference::verdict::Conclusion;
@@ -93,11 +93,11 @@ mod tests {
         for (name, times) in all {
             study.configs.push(Config {
                 name: (*name).into(),
-                rig: assay_study::Rig::default(),
+                rig: assay_study::RigRecord::default(),
                 settings: [].into(),
             });
             study.power_cuts.extend((1..).zip(*times).map(|(number, ms)| PowerCut {
-                recovery: Some(Recovery { server_ms: *ms, ..Recovery::default() }),
+                recovery: Some(RecoveryTime { server_ms: *ms, ..RecoveryTime::default() }),
                 ..cut(name, number, vec![])
             }));
         }

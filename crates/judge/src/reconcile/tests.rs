@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use assay_study::{Config, Disk, Media, Rig};
+use assay_study::{Config, DiskRecord, Media, RigRecord};
 
 fn holds(check: Option<CrossCheck>) -> bool {
     check.unwrap().holds
@@ -159,10 +159,13 @@ fn a_trials_percentiles_are_checked_on_both_clocks() {
 fn factors_between_configs_are_named_once_each() {
     let config = |path: &str, settings: &[(&str, &str)]| Config {
         name: path.into(),
-        rig: Rig {
-            disk: Some(Disk { media: Media::Device { path: path.into() }, ..Disk::default() }),
+        rig: RigRecord {
+            disk: Some(DiskRecord {
+                media: Media::Device { path: path.into() },
+                ..DiskRecord::default()
+            }),
             server: "9.7.0".into(),
-            ..Rig::default()
+            ..RigRecord::default()
         },
         settings: settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
     };

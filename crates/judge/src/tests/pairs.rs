@@ -9,10 +9,10 @@ use crate::simulated::{Truth, key, study};
 use crate::statistics::simulated::Noise;
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
-use assay_study::{AskedPair, Study, TrialKey, Workload};
+use assay_study::{AskedPair, Study, TrialKey, WorkloadRecord};
 
-fn workload(profile: &str, workload: &str) -> Workload {
-    Workload {
+fn workload(profile: &str, workload: &str) -> WorkloadRecord {
+    WorkloadRecord {
         name: format!("{profile}: {workload}"),
         workload: workload.into(),
         data_profile: Some(profile.into()),

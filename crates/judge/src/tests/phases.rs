@@ -8,7 +8,8 @@ use crate::trial::metric::Metric;
 use crate::{Judgement, OfPhase, judgement};
 use assay_study::metrics::{Window, find};
 use assay_study::{
-    Config, Outcome, Phase, Rig, SecondLatencies, SecondLatency, Series, Store, StudyHead, Workload,
+    Config, Outcome, Phase, RigRecord, SecondLatencies, SecondLatency, Series, Store, StudyHead,
+    WorkloadRecord,
 };
 
 const PHASES: [(&str, f64, f64, PhasePace); 3] = [
@@ -91,10 +92,10 @@ fn judged() -> Judgement {
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config = |name: &str| Config {
         name: name.into(),
-        rig: Rig::default(),
+        rig: RigRecord::default(),
         settings: Default::default(),
     };
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "w".into(),
         data_profile: None,
         workload: "w".into(),

@@ -14,7 +14,7 @@ use crate::statistics::{mean, power};
 use crate::trial::figure::{Absent, figures, statement_figures};
 use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
-use assay_study::{Clock, Histogram, Timed};
+use assay_study::{Histogram, LatencyClock, Timed};
 use assay_testing::count;
 
 #[test]
@@ -38,7 +38,7 @@ fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
     // One statement in 50 is slow: of the other configuration's updates twice as slow, of its reads as slow.
     let histogram = |kind: &str, slow_ms: u64| Histogram {
         kind: Timed::named(kind),
-        clock: Clock::Service,
+        clock: LatencyClock::Service,
         buckets: vec![(1_000_000, 980), (slow_ms * 1_000_000, 20)],
     };
     for (place, trial) in trials.iter_mut().enumerate() {

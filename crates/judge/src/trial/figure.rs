@@ -13,7 +13,7 @@ use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 use crate::trial::of_statement::StatementPercentile;
 use assay_study::metrics::{self, metric};
-use assay_study::{Clock, Histogram, SecondLatency, Timed, bucket_of};
+use assay_study::{Histogram, LatencyClock, SecondLatency, Timed, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
 pub const ABOVE_LEAST: f64 = 5.0;
@@ -98,7 +98,7 @@ const SEARCH_DF: f64 = 1000.0;
 /// Fills in the percentiles of every kind of statement that was timed. How they vary within the run is not known: seconds
 /// are kept of whole transactions only.
 pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) {
-    for one in histograms.iter().filter(|one| one.clock == Clock::Service) {
+    for one in histograms.iter().filter(|one| one.clock == LatencyClock::Service) {
         let Timed::Statement(kind) = &one.kind else { continue };
         for percentile in StatementPercentile::of(kind).into_iter().flatten() {
             let metric = Metric::Statement(percentile);
@@ -121,7 +121,7 @@ pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) 
 pub(crate) fn statement_percentiles(
     histograms: &[Histogram],
 ) -> impl Iterator<Item = (String, f64)> {
-    let of_statements = histograms.iter().filter(|one| one.clock == Clock::Service);
+    let of_statements = histograms.iter().filter(|one| one.clock == LatencyClock::Service);
     of_statements.flat_map(|one| {
         let Timed::Statement(kind) = &one.kind else { return Vec::new() };
         let all = StatementPercentile::of(kind).into_iter().flatten();

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::trial::figure::{Absent, RunFigure, figures, searched_figure, statement_figures};
 use crate::trial::metric::Metric;
 use crate::trial::sound::is_sound;
-use assay_study::{SecondLatencies, State, Store, Trial, TrialKey, Warning};
+use assay_study::{RunState, SecondLatencies, Store, Trial, TrialKey, Warning};
 
 /// The fact of a run that says when its clock began, RFC 3339.
 pub const CLOCK_BEGAN: &str = "clock began";
@@ -66,7 +66,7 @@ pub fn measured(store: &Store, trials: &[Trial]) -> Result<Vec<Measured>> {
 
 fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     let mut measured = Measured::nothing(trial);
-    let Some(window) = trial.window.filter(|_| trial.state == State::Done) else {
+    let Some(window) = trial.window.filter(|_| trial.state == RunState::Done) else {
         return Ok(measured);
     };
     let points = store.points(trial.id, Metric::Throughput.name())?;
@@ -95,11 +95,11 @@ pub fn is_comparable(trial: &Trial) -> bool {
 
 fn eligibility(trial: &Trial) -> Eligibility {
     match trial.state {
-        State::Pending | State::Running => Eligibility::Missing,
-        State::Failed => Eligibility::Failed,
-        State::Done if trial.warnings.iter().any(Warning::forbids_comparing) => {
+        RunState::Pending | RunState::Running => Eligibility::Missing,
+        RunState::Failed => Eligibility::Failed,
+        RunState::Done if trial.warnings.iter().any(Warning::forbids_comparing) => {
             Eligibility::NotComparable
         }
-        State::Done => Eligibility::Usable,
+        RunState::Done => Eligibility::Usable,
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::trial::figure::ABOVE_LEAST;
 use crate::trial::of_statement::percentile_ns;
-use assay_study::{Clock, Histogram, Timed};
+use assay_study::{Histogram, LatencyClock, Timed};
 
 /// One kind of statement in one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub struct Statements {
 /// Each kind that was timed, in the store's order.
 pub(crate) fn statements(histograms: &[Histogram]) -> Vec<Statements> {
     let of = |one: &Histogram| match (&one.kind, one.clock) {
-        (Timed::Statement(kind), Clock::Service) => Some(of_kind(kind, &one.buckets)),
+        (Timed::Statement(kind), LatencyClock::Service) => Some(of_kind(kind, &one.buckets)),
         _ => None,
     };
     histograms.iter().filter_map(of).collect()
@@ -56,7 +56,7 @@ fn of_kind(kind: &str, buckets: &[(u64, u64)]) -> Statements {
 mod tests {
     use super::*;
 
-    fn histogram(kind: &str, clock: Clock, buckets: &[(u64, u64)]) -> Histogram {
+    fn histogram(kind: &str, clock: LatencyClock, buckets: &[(u64, u64)]) -> Histogram {
         Histogram { kind: Timed::named(kind), clock, buckets: buckets.to_vec() }
     }
 
@@ -64,10 +64,10 @@ mod tests {
     fn each_kind_has_its_own_percentiles_and_none_that_a_handful_made() {
         let reads = [(1_000_000, 900), (2_000_000, 90), (30_000_000, 10)];
         let all = [
-            histogram("transaction", Clock::Service, &reads),
-            histogram("point_select", Clock::Service, &reads),
-            histogram("point_select", Clock::Response, &[(9_000_000, 5)]),
-            histogram("index_update", Clock::Service, &[(5_000_000, 8)]),
+            histogram("transaction", LatencyClock::Service, &reads),
+            histogram("point_select", LatencyClock::Service, &reads),
+            histogram("point_select", LatencyClock::Response, &[(9_000_000, 5)]),
+            histogram("index_update", LatencyClock::Service, &[(5_000_000, 8)]),
         ];
         let found = statements(&all);
         let [read, update] = found.as_slice() else { panic!("{found:?}") };

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use assay_study::Disk;
+use assay_study::DiskRecord;
 use assay_study::metrics::{MetricEntry, metric};
 use assay_study::prices::Each;
 
@@ -108,7 +108,7 @@ pub enum RatedBy {
 }
 
 /// What the device under `disk` is rated for: what `own` says, else its preset; nothing where neither says enough.
-pub fn rated(disk: Option<&Disk>, own: &Each) -> Option<Rated> {
+pub fn rated(disk: Option<&DiskRecord>, own: &Each) -> Option<Rated> {
     let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
     if let Some(bytes) = own.endurance_bytes {
         return Some(Rated { bytes, by: RatedBy::Given });
@@ -137,13 +137,13 @@ fn of_writes(writes_per_day: f64, capacity_bytes: f64, years: f64) -> f64 {
 /// What results of a run mean for the device under `disk`; nothing where its writes were not counted.
 pub fn of_results(
     results: &BTreeMap<String, f64>,
-    disk: Option<&Disk>,
+    disk: Option<&DiskRecord>,
     own: &Each,
 ) -> Option<Endurance> {
     let figure =
         |metric: &MetricEntry| results.get(metric.name).copied().filter(|value| value.is_finite());
     let tps = figure(metric!("tps")).filter(|tps| *tps > 0.0)?;
-    let is_software_drive = disk.is_some_and(Disk::is_drive);
+    let is_software_drive = disk.is_some_and(DiskRecord::is_drive);
     let counted = figure(metric!("drive_write_bytes_host_per_s")).filter(|bytes| *bytes > 0.0);
     let to_media = counted.and_then(|_| figure(metric!("drive_write_bytes_media_per_s")));
     // What our own drive writes to its media is what the device below is given; what that writes inside, nobody sees.
@@ -151,7 +151,7 @@ pub fn of_results(
         (true, Some(to_media)) => (to_media, None),
         _ => (figure(metric!("disk_write_bytes_per_s"))?, to_media),
     };
-    let scale = disk.map_or(Some(1.0), Disk::parallel_scale)?;
+    let scale = disk.map_or(Some(1.0), DiskRecord::parallel_scale)?;
     let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;
     let rated = rated(disk, own).map(|rated| rated.bytes).filter(|bytes| bytes.is_finite());
     let life = |budget: Option<f64>, bytes_per_s: Option<f64>| {
@@ -175,7 +175,7 @@ pub fn of_results(
 }
 
 /// Bytes that may be programmed until every erase block was erased as often as it may be.
-fn flash_bytes(disk: &Disk) -> Option<f64> {
+fn flash_bytes(disk: &DiskRecord) -> Option<f64> {
     let cycles = disk.worth.get("erase_cycles")?.value;
     Some(disk.user_bytes? * disk.raw_per_user.unwrap_or(1.0) * cycles)
 }
@@ -183,7 +183,7 @@ fn flash_bytes(disk: &Disk) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::{Drive, Media, Model, Worth};
+    use assay_study::{DriveRecord, Media, Model, Worth};
 
     fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
@@ -195,13 +195,13 @@ mod tests {
     }
 
     /// Of 3.2 TB, 3 writes a day for 5 years.
-    fn model(capacity_scale: f64, parallel_scale: f64) -> Disk {
-        Disk {
+    fn model(capacity_scale: f64, parallel_scale: f64) -> DiskRecord {
+        DiskRecord {
             media: Media::Model(Model { capacity_scale, parallel_scale, ..Model::default() }),
             user_bytes: Some(3.2e12),
             raw_per_user: Some(1.25),
             worth: worth(&[("drive_writes_per_day", 3.0), ("warranty_years", 5.0)]),
-            ..Disk::default()
+            ..DiskRecord::default()
         }
     }
 
@@ -306,7 +306,8 @@ mod tests {
 
     #[test]
     fn what_the_software_drive_writes_is_what_its_device_is_given() {
-        let disk = Disk { media: Media::Drive(Drive::default()), ..Disk::default() };
+        let disk =
+            DiskRecord { media: Media::Drive(DriveRecord::default()), ..DiskRecord::default() };
         let own = Each { endurance_bytes: Some(1e15), ..Each::default() };
         let found = of_results(&trial(1.0), Some(&disk), &own).unwrap();
         assert_eq!(found.host_bytes_per_transaction, 30_000.0);
@@ -327,7 +328,8 @@ mod tests {
             ..Each::default()
         };
         assert_eq!(given(&own), Some(1095e12));
-        let half = Disk { worth: worth(&[("drive_writes_per_day", 10.0)]), ..model(1.0, 1.0) };
+        let half =
+            DiskRecord { worth: worth(&[("drive_writes_per_day", 10.0)]), ..model(1.0, 1.0) };
         assert_eq!(rated(Some(&half), &Each::default()), None, "for how long is not said");
         assert_eq!(rated(None, &Each::default()), None);
         let unrated = of_results(&trial(1.0), None, &Each::default()).unwrap();

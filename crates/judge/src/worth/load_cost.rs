@@ -9,7 +9,7 @@ use crate::worth::cost::{self, Cost, MeasuredLoad};
 use crate::worth::load::{Load, server_scale};
 use crate::worth::space::space_ratio;
 use assay_study::prices::Prices;
-use assay_study::{Disk, Study};
+use assay_study::{DiskRecord, Study};
 
 /// The cost of a configuration under a load.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,7 @@ fn of_group(
     let disk = study.disk(load.config);
     let own = prices.of_config(load.config, disk);
     let drives = own.drives.unwrap_or(1.0);
-    let as_run = disk.map_or(1.0, Disk::devices);
+    let as_run = disk.map_or(1.0, DiskRecord::devices);
     // The capacity of several drives together depends on how they are combined.
     let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == as_run);
     let ratios: Vec<f64> = group.done().filter_map(space_ratio).collect();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::reconcile::{self, CrossCheck};
 use assay_study::metrics::metric;
-use assay_study::{State, Trial, TrialKey};
+use assay_study::{RunState, Trial, TrialKey};
 
 pub use layers::{Boundary, LayerName, TransactionLayer};
 pub use spent::{Activity, Held, Space, Spent};
@@ -41,7 +41,7 @@ pub struct WritePath {
 /// The chain of a run that ended with transactions; nothing of others.
 pub fn of_trial(trial: &Trial) -> Option<WritePath> {
     let tps = trial.results.get(metric!("tps").name).copied().filter(|tps| *tps > 0.0)?;
-    if trial.state != State::Done {
+    if trial.state != RunState::Done {
         return None;
     }
     let layers = layers::of_results(&trial.results, tps);

@@ -160,5 +160,5 @@ fn time_is_of_a_transaction_and_space_of_a_byte_above() {
 fn trials_that_failed_or_did_nothing_have_no_write_path() {
     assert_eq!(of_trial(&trial(&[])), None);
     assert_eq!(of_trial(&trial(&[("tps", 0.0)])), None);
-    assert_eq!(of_trial(&Trial { state: State::Failed, ..trial(&SERVER) }), None);
+    assert_eq!(of_trial(&Trial { state: RunState::Failed, ..trial(&SERVER) }), None);
 }

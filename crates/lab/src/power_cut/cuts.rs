@@ -13,7 +13,7 @@ use assay_models::power::{Drawn, Survival, draw};
 use assay_plan::{Experiment, PlannedDisk};
 use assay_serve::CutOrder;
 use assay_study::Differing;
-use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, Recovery, Replication};
+use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, RecoveryTime, Replication};
 
 use super::aftermath::aftermath;
 use super::checks;
@@ -64,7 +64,7 @@ struct Loaded {
 #[derive(Default)]
 struct Came {
     commits: Option<Commits>,
-    recovery: Option<Recovery>,
+    recovery: Option<RecoveryTime>,
     losses: Vec<Loss>,
 }
 
@@ -283,7 +283,8 @@ impl<'a> Cuts<'a> {
                 return Ok(Came::lost(Loss::TakeOver { reason }));
             }
         };
-        let recovery = Recovery { server_ms: took.as_secs_f64() * 1e3, ..Recovery::default() };
+        let recovery =
+            RecoveryTime { server_ms: took.as_secs_f64() * 1e3, ..RecoveryTime::default() };
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
         let running = replica.running().context("the replica has ended")?;
         came.check(running, tables, &mut self.expected, sent, may_lose)?;
@@ -406,7 +407,7 @@ impl<'a> Cuts<'a> {
         };
         let server_ms = began.elapsed().as_secs_f64() * 1e3;
         let repaired = running.server.repaired();
-        let recovery = Recovery {
+        let recovery = RecoveryTime {
             file_system_ms: stood.as_secs_f64() * 1e3,
             server_ms,
             redo_bytes: repaired.redo_bytes,

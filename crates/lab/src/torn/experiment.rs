@@ -73,7 +73,7 @@ const CASES: [Case; 3] = [Case::Newest, Case::NewestThenOlder, Case::OlderThenNe
 
 /// A page that is torn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TornPage {
+pub struct TearTarget {
     pub name: PageName,
     /// Its file, relative to the data directory.
     pub file: String,
@@ -109,7 +109,7 @@ pub struct TearFindings {
 pub struct OfKind {
     pub kind: TornKind,
     /// The page; nothing where the server wrote no such page in each round.
-    pub target: Option<TornPage>,
+    pub target: Option<TearTarget>,
     /// With each set of copies.
     pub rows: Vec<TearRow>,
 }
@@ -186,7 +186,7 @@ impl Bench<'_> {
         let (file, _) = spaces.place(versions.name).context("the page is gone")?;
         let file = file.path.strip_prefix(&self.state.killed)?.display().to_string();
         let lsns = [0, 1, 2].map(|version: usize| versions.seen[version].lsn);
-        let target = TornPage { name: versions.name, file, lsns };
+        let target = TearTarget { name: versions.name, file, lsns };
         let mut rows = Vec::new();
         for case in CASES {
             self.wanted.interrupt.check()?;

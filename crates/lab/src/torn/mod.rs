@@ -13,6 +13,6 @@ mod state;
 mod trial;
 
 pub use experiment::{
-    Case, OfKind, TearFindings, TearRequest, TearRow, TornKind, TornPage, experiment,
+    Case, OfKind, TearFindings, TearRequest, TearRow, TearTarget, TornKind, experiment,
 };
 pub use trial::{End, RestoredFrom, TearTrial, TrialPlace, trial};

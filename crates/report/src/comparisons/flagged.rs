@@ -1,15 +1,18 @@
 //! Runs that are drawn but may not be compared: hollow points and pale bars, with their reason.
 
 use assay_judge::JudgedComparison;
-use assay_study::{State, Study, Trial, TrialKey};
+use assay_study::{RunState, Study, Trial, TrialKey};
 
-use crate::words::disturbed::{self, Kind};
+use crate::words::disturbed::{self, DisturbanceKind};
 
 /// Disturbance of the runs of a comparison, both sides: the cause in words, and its kind.
-pub(crate) fn of_comparison(study: &Study, one: &JudgedComparison) -> Option<(String, Kind)> {
+pub(crate) fn of_comparison(
+    study: &Study,
+    one: &JudgedComparison,
+) -> Option<(String, DisturbanceKind)> {
     let is_its = |trial: &&Trial| {
         let key = &trial.key;
-        trial.state == State::Done
+        trial.state == RunState::Done
             && is_side(one, key)
             && one.threads.is_none_or(|threads| threads == key.threads)
     };

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use assay_study::effective::is_as_asked;
 use assay_study::switches::{asks_for_nothing, canonical};
-use assay_study::{AskedPair, Config, InEffect, Media, Pool, PoolCluster, Rig, Study, Warning};
+use assay_study::{
+    AskedPair, Config, InEffect, Media, Pool, PoolCluster, RigRecord, Study, Warning,
+};
 
 use crate::comparisons::questions::{self, named};
 use crate::figures::format::list;
@@ -234,7 +236,7 @@ fn asked<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
     its.find(|(one, _)| canonical(one) == name).map(|(_, value)| value.as_str())
 }
 
-fn compare_rigs([a, b]: [&Rig; 2], found: &mut Found) {
+fn compare_rigs([a, b]: [&RigRecord; 2], found: &mut Found) {
     let in_effect = a.in_effect.as_ref().zip(b.in_effect.as_ref());
     let is =
         |alike: &dyn Fn(&InEffect, &InEffect) -> bool| in_effect.is_some_and(|(a, b)| alike(a, b));
@@ -264,7 +266,7 @@ fn or_none(options: String) -> String {
 
 /// All that is never called alike where it was asked to differ: the kind of disk and of file
 /// system, the server, the tables.
-fn rest(rig: &Rig) -> Rig {
+fn rest(rig: &RigRecord) -> RigRecord {
     let media = rig.disk.as_ref().map(|disk| match disk.media.clone() {
         Media::Pool(pool) => Media::Pool(without_options(pool)),
         Media::Drive(mut drive) => {
@@ -273,12 +275,17 @@ fn rest(rig: &Rig) -> Rig {
         }
         other => other,
     });
-    let disk = media.map(|media| assay_study::Disk { media, ..Default::default() });
+    let disk = media.map(|media| assay_study::DiskRecord { media, ..Default::default() });
     let name = |made: &assay_study::FileSystem| assay_study::FileSystem {
         name: made.name.clone(),
         ..Default::default()
     };
-    Rig { disk, file_system: rig.file_system.as_ref().map(name), in_effect: None, ..rig.clone() }
+    RigRecord {
+        disk,
+        file_system: rig.file_system.as_ref().map(name),
+        in_effect: None,
+        ..rig.clone()
+    }
 }
 
 /// The options are compared by themselves; where the cluster is, how many stores it has and how
@@ -309,7 +316,7 @@ mod tests {
 
     fn config(name: &str, settings: &[(&str, &str)]) -> Config {
         let settings = settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        Config { name: name.into(), rig: Rig::default(), settings }
+        Config { name: name.into(), rig: RigRecord::default(), settings }
     }
 
     fn told(pairs: &[(&str, &str)]) -> Vec<BTreeMap<String, String>> {
@@ -424,8 +431,11 @@ mod tests {
         let file_system =
             FileSystem { name: "ext4".into(), mount_options: text(asked), ..FileSystem::default() };
         let in_effect = InEffect { mount_options: text(told), ..InEffect::default() };
-        let rig =
-            Rig { file_system: Some(file_system), in_effect: Some(in_effect), ..Rig::default() };
+        let rig = RigRecord {
+            file_system: Some(file_system),
+            in_effect: Some(in_effect),
+            ..RigRecord::default()
+        };
         Config { name: name.into(), rig, settings: [].into() }
     }
 

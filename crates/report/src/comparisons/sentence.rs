@@ -3,7 +3,7 @@
 
 use crate::words::answer;
 use crate::words::reason::{reason, reason_in_short};
-use crate::words::size::Size;
+use crate::words::size::DifferenceSize;
 use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
 use assay_study::{Events, Study};
 
@@ -60,7 +60,7 @@ pub(crate) fn clause(
         return capital(one.metric, sentence);
     };
     let (metric, begins) = (one.metric, under.is_empty());
-    let size = Size::of(metric, found);
+    let size = DifferenceSize::of(metric, found);
     let (claim, interval) = (size.claim(), &size.interval);
     let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
     let sentence = match one.verdict.conclusion {

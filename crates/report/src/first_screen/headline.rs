@@ -13,7 +13,7 @@ use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
 use assay_judge::power_cuts::PowerCuts;
 use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
-use assay_study::{State, Study};
+use assay_study::{RunState, Study};
 
 use crate::comparisons::known_steps;
 use crate::comparisons::questions::{
@@ -294,7 +294,7 @@ fn nothing_told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison])
 /// `10 of 20 runs were disturbed by … (CPU steal up to 18 %). Measure when …`: the cause of most
 /// runs that may not be compared, and what helps.
 fn disturbed_runs(study: &Study) -> Option<String> {
-    let done = study.trials.iter().filter(|trial| trial.state == State::Done);
+    let done = study.trials.iter().filter(|trial| trial.state == RunState::Done);
     let all = done.clone().count();
     let causes = disturbed::causes(done);
     let first = causes.first()?;

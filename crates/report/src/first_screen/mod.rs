@@ -13,7 +13,7 @@ mod trade_off;
 use serde::Serialize;
 
 use assay_judge::{JudgedComparison, Judgement, Metric};
-use assay_study::{State, Study};
+use assay_study::{RunState, Study};
 
 use crate::analysis::Analysis;
 use crate::charts::forest;
@@ -134,8 +134,9 @@ fn models(study: &Study) -> Option<String> {
 }
 
 fn trouble(study: &Study) -> Option<String> {
-    let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
-    let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
+    let of_state =
+        |state: RunState| study.trials.iter().filter(|trial| trial.state == state).count();
+    let done = || study.trials.iter().filter(|trial| trial.state == RunState::Done);
     let disturbed_runs = done().filter(|trial| disturbed::of_trial(trial).is_some()).count();
     let flagged = done().filter(|trial| !trial.warnings.is_empty()).count() - disturbed_runs;
     let be = |count: usize, what: &str| match count {
@@ -145,7 +146,7 @@ fn trouble(study: &Study) -> Option<String> {
     let told: Vec<String> = [
         (disturbed_runs, be(disturbed_runs, "not comparable")),
         (flagged, be(flagged, "flagged but comparable")),
-        (of_state(State::Failed), "failed".to_owned()),
+        (of_state(RunState::Failed), "failed".to_owned()),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)

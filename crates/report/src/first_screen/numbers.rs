@@ -5,11 +5,11 @@
 //! None of them is made of a run that may not be compared.
 
 use crate::words::reason::reason_in_short;
-use crate::words::size::Size;
+use crate::words::size::DifferenceSize;
 use crate::words::steps;
 use crate::words::verdict::{kind, word};
 use assay_judge::{Chain, JudgedComparison, Metric};
-use assay_study::State;
+use assay_study::RunState;
 
 use crate::comparisons::flagged;
 use crate::comparisons::paired_figures::{self, Sides, told, unit};
@@ -88,7 +88,7 @@ fn judged(
         }
         None => untold(input, one, sides, metric),
         Some(found) => {
-            let size = Size::of(one.metric, found);
+            let size = DifferenceSize::of(one.metric, found);
             Number {
                 value: size.value,
                 unit: size.unit.into(),
@@ -130,7 +130,7 @@ fn by_threads(
             return Some(format!("At {threads}: {because}"));
         };
         let word = word(one.verdict.conclusion);
-        let size = Size::of(one.metric, found);
+        let size = DifferenceSize::of(one.metric, found);
         let pair = format!("{} against {}", figure(found.value), figure(found.baseline_value));
         Some(format!("At {threads} {word}: {size}; {pair} {}", unit(events, metric)))
     };
@@ -195,7 +195,7 @@ pub(crate) fn alone(input: &Input<'_>) -> Vec<Number> {
         input.groups.iter().filter_map(RepeatGroup::comparable).collect();
     let with_rate = groups.iter().filter(|group| rate(group) > 0.0);
     let Some(most) = with_rate.max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
-        let is_done = input.study.trials.iter().any(|trial| trial.state == State::Done);
+        let is_done = input.study.trials.iter().any(|trial| trial.state == RunState::Done);
         let interval = "every finished run is flagged as not comparable".to_owned();
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };

@@ -1,7 +1,7 @@
 //! A study in one line, for a ticket or a chat: the headline, what limits it, and what the runs
 //! came to.
 
-use assay_study::{State, Study, Trial, Warning};
+use assay_study::{RunState, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::figures::format::plural;
@@ -20,17 +20,17 @@ pub(crate) fn one_line(analysis: &Analysis) -> String {
 pub(crate) fn counts(study: &Study) -> String {
     let count = |is: &dyn Fn(&Trial) -> bool| study.trials.iter().filter(|trial| is(trial)).count();
     let forbids = |trial: &Trial| trial.warnings.iter().any(Warning::forbids_comparing);
-    let done = count(&|trial| matches!(trial.state, State::Done | State::Failed));
+    let done = count(&|trial| matches!(trial.state, RunState::Done | RunState::Failed));
     let parts = [
-        (count(&|trial| trial.state == State::Done && forbids(trial)), "not comparable"),
+        (count(&|trial| trial.state == RunState::Done && forbids(trial)), "not comparable"),
         (
             count(&|trial| {
-                trial.state == State::Done && !forbids(trial) && !trial.warnings.is_empty()
+                trial.state == RunState::Done && !forbids(trial) && !trial.warnings.is_empty()
             }),
             "flagged",
         ),
-        (count(&|trial| trial.state == State::Failed), "failed"),
-        (count(&|trial| matches!(trial.state, State::Pending | State::Running)), "missing"),
+        (count(&|trial| trial.state == RunState::Failed), "failed"),
+        (count(&|trial| matches!(trial.state, RunState::Pending | RunState::Running)), "missing"),
     ];
     let told: Vec<String> = parts
         .into_iter()

@@ -2,7 +2,7 @@
 //! well.
 
 use assay_study::metrics::Window;
-use assay_study::{Config, State, Study};
+use assay_study::{Config, RunState, Study};
 
 use crate::comparisons::questions::{is_aa_run, named};
 use crate::figures::format::{list, plural, threads};
@@ -38,8 +38,9 @@ pub(crate) fn compared(study: &Study) -> String {
         text.push_str(&format!(", {}", plural(repeats as usize, "repeat")));
     }
     text.push_str(&windows(study));
-    let of_state = |state: State| study.trials.iter().filter(|trial| trial.state == state).count();
-    let (done, failed) = (of_state(State::Done), of_state(State::Failed));
+    let of_state =
+        |state: RunState| study.trials.iter().filter(|trial| trial.state == state).count();
+    let (done, failed) = (of_state(RunState::Done), of_state(RunState::Failed));
     let flagged = study.trials.iter().filter(|trial| !trial.warnings.is_empty()).count();
     text.push_str(&format!(". {} of {} done", done, plural(study.trials.len(), "run")));
     for (count, what) in [(failed, "failed"), (flagged, "flagged")] {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
 use assay_study::metrics::{MetricEntry, Window, metric};
-use assay_study::{Config, Discarded, Events, State, Study, Trial, Warning};
+use assay_study::{Config, Discarded, Events, RunState, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::charts::series::Embedded;
@@ -43,7 +43,7 @@ pub(crate) fn of(analysis: &Analysis, series: &Embedded) -> Vec<Caveat> {
 pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     let Analysis { study, variables, judgement, appraisal, .. } = analysis;
     let ran = Ran { study, variables };
-    let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
+    let mut caveats: Vec<Caveat> = of_trials(study, RunState::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
     caveats.extend(ran_alike::sentences(ran).into_iter().map(|text| caveat("settings", text)));
@@ -61,7 +61,8 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(waits_before_models(study));
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
-    caveats.extend(of_trials(study, State::Done, "errors", |trial| errors(study.events(), trial)));
+    caveats
+        .extend(of_trials(study, RunState::Done, "errors", |trial| errors(study.events(), trial)));
     caveats.extend(not_run(study));
     caveats.extend(once(study));
     caveats.extend(not_tested(study));
@@ -100,7 +101,7 @@ pub(crate) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
 /// One caveat for each distinct text, naming its runs.
 fn of_trials(
     study: &Study,
-    state: State,
+    state: RunState,
     kind: &'static str,
     texts: impl Fn(&Trial) -> Vec<String>,
 ) -> Vec<Caveat> {
@@ -127,7 +128,7 @@ fn too_fast(study: &Study) -> impl Iterator<Item = Caveat> {
 /// the worst.
 fn flagged(study: &Study) -> Vec<Caveat> {
     let mut found: Vec<(warning::Sort, Vec<(&Warning, String)>)> = Vec::new();
-    for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
+    for trial in study.trials.iter().filter(|trial| trial.state == RunState::Done) {
         for one in &trial.warnings {
             let sort = warning::sort(one);
             match found.iter_mut().find(|(other, _)| *other == sort) {
@@ -158,7 +159,7 @@ fn merged(events: Events, all: Vec<(&Warning, String)>) -> Option<Caveat> {
 
 /// Attempts that were thrown away, one caveat for each kind of cause, in the words of the worst.
 fn repeated(study: &Study) -> Vec<Caveat> {
-    let mut found: BTreeMap<disturbed::Kind, Vec<(f64, &Discarded)>> = BTreeMap::new();
+    let mut found: BTreeMap<disturbed::DisturbanceKind, Vec<(f64, &Discarded)>> = BTreeMap::new();
     for attempt in &study.discarded {
         let of_machine = attempt.warnings.iter().find(|one| one.is_of_machine());
         let Some((kind, size)) = of_machine.and_then(disturbed::of_warning) else { continue };
@@ -184,7 +185,7 @@ fn errors(events: Events, trial: &Trial) -> Vec<String> {
 }
 
 fn not_run(study: &Study) -> Option<Caveat> {
-    let waiting = |trial: &&Trial| matches!(trial.state, State::Pending | State::Running);
+    let waiting = |trial: &&Trial| matches!(trial.state, RunState::Pending | RunState::Running);
     let count = study.trials.iter().filter(waiting).count();
     let text = format!("{} of {} not run yet", count, plural(study.trials.len(), "run"));
     (count > 0).then(|| caveat("not run", text))
@@ -192,7 +193,7 @@ fn not_run(study: &Study) -> Option<Caveat> {
 
 fn once(study: &Study) -> Option<Caveat> {
     let mut repeats: BTreeMap<_, u32> = BTreeMap::new();
-    for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
+    for trial in study.trials.iter().filter(|trial| trial.state == RunState::Done) {
         *repeats.entry((&trial.key.config, &trial.key.workload, trial.key.threads)).or_default() +=
             1;
     }

@@ -17,7 +17,7 @@ use crate::words;
 use assay_base::version::version;
 use assay_judge::reconcile::FactorPair;
 use assay_study::metrics::{Group as Columns, Window};
-use assay_study::{Events, State, Trial};
+use assay_study::{Events, RunState, Trial};
 
 use crate::analysis::Analysis;
 use crate::charts::highlights::{self, Highlights};
@@ -426,7 +426,7 @@ fn data<'a>(page: &'a PageInput<'_>, highlights: &[Highlights], plots: &'a [Plot
             workload,
             threads: trial.key.threads,
             repeat: trial.key.repeat,
-            reason: (trial.state != State::Done).then(|| figures::standing(trial)),
+            reason: (trial.state != RunState::Done).then(|| figures::standing(trial)),
             window: trial.window,
             phases: phases::marks(trial),
             series,

@@ -72,7 +72,7 @@ mod tests {
         };
         let config = Config {
             name: "a".into(),
-            rig: assay_study::Rig { server: "MySQL 8.4".into(), ..Default::default() },
+            rig: assay_study::RigRecord { server: "MySQL 8.4".into(), ..Default::default() },
             settings: pairs(&[("innodb_doublewrite", "OFF"), ("skip_log_bin", "true")]),
         };
         let told =

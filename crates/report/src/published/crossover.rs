@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_claims::paper::ParsedPaper;
 use assay_claims::repeated::Crossover;
-use assay_study::{State, Study};
+use assay_study::{RunState, Study};
 use serde::Serialize;
 
 use super::scale;
@@ -95,7 +95,7 @@ fn means(
         })
     };
     let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
+    for trial in study.trials.iter().filter(|trial| trial.state == RunState::Done) {
         if trial.key.config == config
             && is_its(&trial.key.workload)
             && let Some(value) = trial.results.get(&one.metric)

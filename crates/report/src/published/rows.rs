@@ -43,7 +43,7 @@ impl<'a> BesideView<'a> {
 
 /// A printed figure and the measured one, in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct PublishedRow {
     /// The workload and, for a configuration by itself, the configuration.
     pub what: String,
     /// The printed figure.
@@ -56,7 +56,7 @@ pub struct Row {
 }
 
 /// One configuration against another, a row a workload.
-pub fn of_gain(gain: &Compared) -> Vec<Row> {
+pub fn of_gain(gain: &Compared) -> Vec<PublishedRow> {
     let row = |row: &ComparedRow| {
         let printed = row.printed_percent;
         let measured = row.measured.as_ref().map(|one| one.mean_percent);
@@ -64,7 +64,7 @@ pub fn of_gain(gain: &Compared) -> Vec<Row> {
         let ratio = ratio.map(|(printed, measured)| (100.0 + measured) / (100.0 + printed));
         let says = row.printed_says.iter().map(|says| format!("printed: {says}"));
         let notes: Vec<String> = says.chain(remarks(row)).collect();
-        Row {
+        PublishedRow {
             what: name(&row.workload, row.data_profile.as_ref()),
             printed: percent(printed),
             measured: percent(measured),
@@ -76,7 +76,7 @@ pub fn of_gain(gain: &Compared) -> Vec<Row> {
 }
 
 /// Single configurations.
-pub fn of_level(level: &Leveled) -> Row {
+pub fn of_level(level: &Leveled) -> PublishedRow {
     let mut notes = vec![conditions(level)];
     match level.trials {
         (0, _) => notes = vec![format!("{} was not measured", level.metric)],
@@ -87,7 +87,7 @@ pub fn of_level(level: &Leveled) -> Row {
     }
     notes.extend(level.shares_of_mean.map(shares_of_mean));
     let shown = |value: f64| format!("{} {}", text::number(value), level.unit);
-    Row {
+    PublishedRow {
         what: format!("{}, {}", level.config, name(&level.workload, level.data_profile.as_ref())),
         printed: shown(level.printed),
         measured: match (level.measured, level.whole_device) {
@@ -112,7 +112,7 @@ fn shares_of_mean(shares: SharesOfMean) -> String {
 
 /// From how many threads on one is above another. There is no ratio: thread counts are those that
 /// were chosen.
-pub fn of_crossover(one: &Crossed) -> Row {
+pub fn of_crossover(one: &Crossed) -> PublishedRow {
     let scale = one.parallel_scale.filter(|scale| *scale != 1.0);
     let times = |threads: u32| match scale {
         Some(scale) => format!(
@@ -134,7 +134,7 @@ pub fn of_crossover(one: &Crossed) -> Row {
     let all = if all.is_empty() { "not measured".into() } else { all.join(", ") };
     let on = one.against_data_profile.iter().map(|profile| format!(" on {profile}"));
     let against = one.against.clone() + &on.collect::<String>();
-    Row {
+    PublishedRow {
         what: format!(
             "{}: {} above {}, {}",
             name(&one.workload, one.data_profile.as_ref()),

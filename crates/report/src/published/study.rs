@@ -13,7 +13,7 @@ use assay_claims::paper::ParsedPaper;
 use assay_claims::repeated::{self, Level, Which};
 use assay_judge::paper::{Compared, ComparedRow, compared_with_paper};
 use assay_judge::papers::metric_of_seconds;
-use assay_study::{State, Study, Trial};
+use assay_study::{RunState, Study, Trial};
 
 /// A paper beside a study.
 #[derive(Debug, Clone)]
@@ -186,7 +186,9 @@ fn leveled(
     };
     let value = |trial: &Trial| value(paper, level, trial, 1.0);
     let is_in = |trial: &&&Trial| {
-        trial.state == State::Done && threads.contains(&trial.key.threads) && value(trial).is_some()
+        trial.state == RunState::Done
+            && threads.contains(&trial.key.threads)
+            && value(trial).is_some()
     };
     let trials: Vec<&Trial> = of_config.iter().filter(is_in).copied().collect();
     let measured = mean(trials.iter().filter_map(|trial| value(trial)));
@@ -326,7 +328,7 @@ fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     }
     differences.extend(study.form.clone());
     differences.extend(words::overlay::told(study));
-    let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
+    let done = || study.trials.iter().filter(|trial| trial.state == RunState::Done);
     let flagged = done().filter(|trial| !trial.warnings.is_empty()).count();
     if flagged > 0 {
         differences.push(format!("{flagged} of {} runs are flagged", done().count()));

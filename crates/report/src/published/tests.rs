@@ -10,7 +10,8 @@ use assay_claims::paper::ParsedPaper;
 use assay_judge::paper::Direction;
 use assay_plan::{Plan, PlanForm};
 use assay_study::{
-    self, Config, Disk, Media, Model, Rig, State, Study, Trial, TrialKey, Warning, Workload,
+    self, Config, DiskRecord, Media, Model, RigRecord, RunState, Study, Trial, TrialKey, Warning,
+    WorkloadRecord,
 };
 
 const CONFIGS: [&str; 2] = ["six 15K disks", "s1120 card"];
@@ -27,15 +28,15 @@ fn study(paper: Option<assay_study::Paper>) -> Study {
 
 /// The same, the parallelism of the card's model divided so.
 fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
-    let config = |name: &str, disk: Disk| Config {
+    let config = |name: &str, disk: DiskRecord| Config {
         name: name.into(),
-        rig: Rig { disk: Some(disk), ..Rig::default() },
+        rig: RigRecord { disk: Some(disk), ..RigRecord::default() },
         settings: BTreeMap::new(),
     };
     let model =
         Model { title: "a card".into(), capacity_scale: 20.0, parallel_scale, ..Model::default() };
-    let card = Disk { media: Media::Model(model), ..Disk::default() };
-    let failed = Trial { state: State::Failed, ..trial(CONFIGS[1], 20, 2, 9e9, &[]) };
+    let card = DiskRecord { media: Media::Model(model), ..DiskRecord::default() };
+    let failed = Trial { state: RunState::Failed, ..trial(CONFIGS[1], 20, 2, 9e9, &[]) };
     Study {
         title: "mine".into(),
         question: None,
@@ -47,8 +48,8 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
         calibration: None,
         facts: BTreeMap::new(),
         notes: Vec::new(),
-        configs: vec![config(CONFIGS[0], Disk::default()), config(CONFIGS[1], card)],
-        workloads: vec![Workload {
+        configs: vec![config(CONFIGS[0], DiskRecord::default()), config(CONFIGS[1], card)],
+        workloads: vec![WorkloadRecord {
             name: "complex".into(),
             workload: "complex".into(),
             data_profile: None,
@@ -104,7 +105,7 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
 fn operations_on_files_do_not_stand_under_what_is_printed_of_transactions() {
     let mut study = study(None);
     for (name, recipe) in [("reads", "oltp_simple"), ("files", "fileio")] {
-        let workload = Workload {
+        let workload = WorkloadRecord {
             name: name.into(),
             workload: name.into(),
             recipe: recipe.into(),
@@ -126,7 +127,7 @@ fn operations_on_files_do_not_stand_under_what_is_printed_of_transactions() {
 fn a_printed_deviation_stands_beside_that_of_the_seconds_as_shares_of_the_mean() {
     let mut study = study(None);
     study.configs[0].name = "PCIe card".into();
-    study.workloads[0] = Workload {
+    study.workloads[0] = WorkloadRecord {
         name: "read write".into(),
         workload: "read write".into(),
         ..study.workloads[0].clone()
@@ -201,7 +202,7 @@ fn a_lead_from_some_threads_on_stands_beside_the_printed_threads() {
     let one = &repeated.crossovers[place.unwrap()];
     let mut study = scaled(None, 4.0);
     let disk = study.configs[1].rig.disk.clone();
-    let workload = |data_profile: &Option<String>, name: &str| Workload {
+    let workload = |data_profile: &Option<String>, name: &str| WorkloadRecord {
         name: name.into(),
         workload: one.workload.clone(),
         data_profile: data_profile.clone(),
@@ -313,7 +314,7 @@ fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
             let place = CONFIGS.iter().position(|name| *name == trial.key.config).unwrap();
             trial.key.config.clone_from(&study.configs[place].name);
             trial.key.workload.clone_from(&workload);
-            (trial.state, trial.warnings) = (State::Done, Vec::new());
+            (trial.state, trial.warnings) = (RunState::Done, Vec::new());
             // The pool is slower to read and quicker to update.
             trial.results.insert("latency_ms_p99{read}".into(), 10.0 + place as f64);
             trial.results.insert("latency_ms_p99{update}".into(), 10.0 - place as f64);

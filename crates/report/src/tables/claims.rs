@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use assay_judge::paper::{Compared, ComparedRow};
 
-use crate::published::rows::{CROSSOVERS, RATIO, Row, of_crossover, of_gain, of_level};
+use crate::published::rows::{CROSSOVERS, PublishedRow, RATIO, of_crossover, of_gain, of_level};
 use crate::published::{Beside, Hint, PaperMatch};
 use crate::tables::paper::percent;
 
@@ -26,7 +26,7 @@ pub(crate) struct Claimed {
 #[derive(Debug, Serialize)]
 struct Table {
     title: String,
-    rows: Vec<Row>,
+    rows: Vec<PublishedRow>,
     /// Gains at the fewest and at the most threads, a pair a row.
     by_threads: Vec<[String; 2]>,
     /// Whether the study measured nothing of it, so that it is shown on demand.

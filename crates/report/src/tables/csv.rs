@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use crate::analysis::Analysis;
 use crate::words;
 use assay_judge::summary::{self, RepeatGroup, RepeatStatistics};
-use assay_study::{Events, Histogram, Series, State, Store, Study, Trial};
+use assay_study::{Events, Histogram, RunState, Series, Store, Study, Trial};
 
 /// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian
 /// scripts too (owasp.org, "CSV Injection").
@@ -147,7 +147,7 @@ pub(crate) fn write_summary(
         .flat_map(|name| [(*name).into(), format!("{name}_low"), format!("{name}_high")]);
     write_row(file, head.map(String::from).into_iter().chain(of_result))?;
     for group in groups {
-        let failed = group.trials.iter().filter(|trial| trial.state == State::Failed).count();
+        let failed = group.trials.iter().filter(|trial| trial.state == RunState::Failed).count();
         let mut row = vec![
             study.configs[group.config].name.clone(),
             study.workloads[group.workload].name.clone(),

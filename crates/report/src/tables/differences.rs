@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::words;
 use assay_study::switches::canonical;
-use assay_study::{Config, Study, Warning, Workload};
+use assay_study::{Config, Study, Warning, WorkloadRecord};
 
 /// Prefix of a run's facts about its rig, which the rig's layers say in other words.
 const OF_RIG: &str = "rig: ";
@@ -99,7 +99,7 @@ fn settings_as_run(study: &Study, config: &Config) -> Names {
 
 /// Workloads whose options are told: each once, whatever data profiles it is run on, which change
 /// none.
-pub(crate) fn optioned(study: &Study) -> impl Iterator<Item = &Workload> {
+pub(crate) fn optioned(study: &Study) -> impl Iterator<Item = &WorkloadRecord> {
     let mut told = BTreeSet::new();
     study.workloads.iter().filter(move |one| told.insert(&one.workload))
 }
@@ -182,7 +182,7 @@ mod tests {
     fn a_setting_that_the_server_changed_stands_with_what_it_ran_with() {
         let config = |name: &str, instances: &str| Config {
             name: name.into(),
-            rig: assay_study::Rig::default(),
+            rig: assay_study::RigRecord::default(),
             settings: names([("innodb-buffer-pool-instances", instances)]),
         };
         let mut study =

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use assay_study::{Events, State, Study, Trial};
+use assay_study::{Events, RunState, Study, Trial};
 
 use crate::figures::columns::Metric;
 use crate::figures::format::{bytes, figure, plural};
@@ -161,7 +161,7 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
 /// Remarks on a row that has figures.
 fn remarks<'a>(events: Events, group: &'a RepeatGroup<'_>) -> impl Iterator<Item = String> + 'a {
     group.trials.iter().flat_map(move |trial| match trial.state {
-        State::Done => words::warning::of_trial(events, trial),
+        RunState::Done => words::warning::of_trial(events, trial),
         _ => vec![format!("repeat {} {}", trial.key.repeat, standing(trial))],
     })
 }
@@ -176,11 +176,11 @@ fn reasons(trials: &[&Trial]) -> String {
 /// Where a run without results stands.
 pub(crate) fn standing(trial: &Trial) -> String {
     match (trial.state, &trial.reason) {
-        (State::Failed, Some(reason)) => format!("failed: {reason}"),
-        (State::Failed, None) => "failed".into(),
-        (State::Running, _) => "was interrupted".into(),
-        (State::Pending, _) => "not run yet".into(),
-        (State::Done, _) => "done".into(),
+        (RunState::Failed, Some(reason)) => format!("failed: {reason}"),
+        (RunState::Failed, None) => "failed".into(),
+        (RunState::Running, _) => "was interrupted".into(),
+        (RunState::Pending, _) => "not run yet".into(),
+        (RunState::Done, _) => "done".into(),
     }
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn trials(study: &Study) -> Vec<TrialRow> {
     trials.sort_by_key(|trial| trial.position);
     let row = |trial: &Trial| {
         let mut remarks = words::warning::of_trial(study.events(), trial);
-        if trial.state != State::Done {
+        if trial.state != RunState::Done {
             remarks.push(standing(trial));
         }
         let [tps, _] = crate::figures::columns::THROUGHPUT;

@@ -54,7 +54,7 @@ pub(crate) fn shown(
     groups: &[RepeatGroup<'_>],
     analysis: &Analysis,
 ) -> Vec<Evidence> {
-    let of_workload = |(place, workload): (usize, &assay_study::Workload)| {
+    let of_workload = |(place, workload): (usize, &assay_study::WorkloadRecord)| {
         let its = || groups.iter().filter(move |group| group.workload == place);
         let has_write_path = |group: &&RepeatGroup<'_>| !write_paths(group, analysis).is_empty();
         let threads = its().filter(has_write_path).map(|group| group.threads).max()?;

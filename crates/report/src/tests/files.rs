@@ -2,7 +2,7 @@
 
 use super::*;
 use assay_study::metrics::Window;
-use assay_study::{Config, Outcome, Rig, TrialKey, Workload};
+use assay_study::{Config, Outcome, RigRecord, TrialKey, WorkloadRecord};
 
 const TITLE: &str = "How many transactions a second?";
 const PLAN: &str = "# A transaction is a line; TPS are lines per second.\ntitle = \"How many \
@@ -13,8 +13,8 @@ const CONFIGS: [&str; 2] = ["with transactions", "TPS"];
 fn study_of_files(directory: &Path) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let config =
-        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
-    let workload = Workload {
+        |name: &str| Config { name: name.into(), rig: RigRecord::default(), settings: [].into() };
+    let workload = WorkloadRecord {
         name: "a transaction".into(),
         workload: "a transaction".into(),
         data_profile: None,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::drive;
 use assay_study::metrics::{Layer, Unit, Window, find};
 use assay_study::{
-    Clock, Config, Disk, FileSystem, Histogram, Media, Note, Outcome, Rig, Series, Store,
-    StudyHead, Timed, TrialKey, Warning, Workload,
+    Config, DiskRecord, FileSystem, Histogram, LatencyClock, Media, Note, Outcome, RigRecord,
+    Series, Store, StudyHead, Timed, TrialKey, Warning, WorkloadRecord,
 };
 
 /// A name that closes scripts, opens tags and ends attributes wherever it is not escaped.
@@ -104,7 +104,7 @@ pub(super) fn study(directory: &std::path::Path, shape: &Shape) -> Store {
 pub(super) const ADJUSTED: &str = "device bytes are 14 % more than InnoDB & redo wrote";
 
 /// Image files with one file system or another.
-fn rig(place: usize) -> Rig {
+fn rig(place: usize) -> RigRecord {
     let media = Media::Image { bytes: 40 << 30, directory: "/data".into() };
     let ext4 = FileSystem {
         name: "ext4".into(),
@@ -113,8 +113,8 @@ fn rig(place: usize) -> Rig {
     };
     let xfs =
         FileSystem { name: "xfs".into(), extsize_bytes: Some(16 << 10), ..FileSystem::default() };
-    Rig {
-        disk: Some(Disk { media, ..Disk::default() }),
+    RigRecord {
+        disk: Some(DiskRecord { media, ..DiskRecord::default() }),
         existing: None,
         file_system: Some(if place == 2 { xfs } else { ext4 }),
         in_effect: None,
@@ -137,7 +137,7 @@ fn write_head(store: &mut Store, shape: &Shape) {
         .map(|(name, value)| (name.into(), value.into()))
         .into(),
     };
-    let workload = |name: &&str| Workload {
+    let workload = |name: &&str| WorkloadRecord {
         name: (*name).into(),
         workload: (*name).into(),
         data_profile: None,
@@ -227,12 +227,12 @@ fn outcome(place: usize, key: &TrialKey, shape: &Shape) -> Outcome {
         histograms: vec![
             Histogram {
                 kind: Timed::Transaction,
-                clock: Clock::Response,
+                clock: LatencyClock::Response,
                 buckets: vec![(1_000_000, 90), (20_000_000, 10)],
             },
             Histogram {
                 kind: Timed::named("point_select"),
-                clock: Clock::Service,
+                clock: LatencyClock::Service,
                 buckets: vec![(100_000, 900), (2_000_000, 100)],
             },
         ],

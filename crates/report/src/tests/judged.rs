@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fixture::{Shape, study};
 use super::*;
 use assay_study::prices::Prices;
-use assay_study::{Cache, Disk, Media, Model, Worth};
+use assay_study::{CacheDurability, DiskRecord, Media, Model, Worth};
 
 const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = \
     5000\n[every_config]\nserver_price = 9999\n\
@@ -20,20 +20,20 @@ pub(super) fn priced(prices: Option<&str>) -> Report {
     let directory = tempfile::tempdir().unwrap();
     let mut store = study(directory.path(), &Shape::small());
     let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };
-    let disk = Disk {
+    let disk = DiskRecord {
         media: Media::Model(Model {
             capacity_scale: 1.0,
             parallel_scale: 36.0,
             ..Model::default()
         }),
-        cache: Some(Cache::Protected),
+        cache: Some(CacheDurability::Protected),
         user_bytes: Some(3.2e12),
         worth: [("endurance_bytes".to_owned(), worth)].into(),
-        ..Disk::default()
+        ..DiskRecord::default()
     };
     let mut head = store.study().unwrap();
     // All at one scale: of others no costs are made.
-    let unrated = Disk { worth: BTreeMap::new(), user_bytes: None, ..disk.clone() };
+    let unrated = DiskRecord { worth: BTreeMap::new(), user_bytes: None, ..disk.clone() };
     head.configs.iter_mut().for_each(|config| config.rig.disk = Some(unrated.clone()));
     let config = head.configs.iter_mut().find(|config| config.name == "doublewrite on").unwrap();
     config.rig.disk = Some(disk);

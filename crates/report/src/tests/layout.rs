@@ -3,17 +3,17 @@
 
 use super::*;
 use assay_study::metrics::Window;
-use assay_study::{Config, CpuUse, Judging, Outcome, Rig, TrialKey, Warning, Workload};
+use assay_study::{Config, CpuUse, Judging, Outcome, RigRecord, TrialKey, Warning, WorkloadRecord};
 
 /// Two configurations at 8 threads, of which each run carries this warning if it is told to.
 fn study_of(directory: &Path, warning: impl Fn(u32) -> Option<Warning>) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let config = |name: &str, doublewrite: &str| Config {
         name: name.into(),
-        rig: Rig::default(),
+        rig: RigRecord::default(),
         settings: [("innodb_doublewrite".to_owned(), doublewrite.to_owned())].into(),
     };
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "mixed".into(),
         workload: "mixed".into(),
         data_profile: None,

@@ -5,8 +5,8 @@
 use super::*;
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
-use assay_study::{AskedPair, Config, Judging, Outcome, TrialKey, Workload};
-use assay_study::{CpuUse, Disk, Media, Model, Rig, Warning};
+use assay_study::{AskedPair, Config, Judging, Outcome, TrialKey, WorkloadRecord};
+use assay_study::{CpuUse, DiskRecord, Media, Model, RigRecord, Warning};
 
 fn judging() -> Judging {
     Judging {
@@ -48,16 +48,16 @@ pub(super) fn study_of(
     let mut store = Store::open_or_create(directory).unwrap();
     let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
-        rig: Rig {
-            disk: Some(Disk {
+        rig: RigRecord {
+            disk: Some(DiskRecord {
                 media: Media::Model(Model { parallel_scale: 1.0, ..Model::default() }),
-                ..Disk::default()
+                ..DiskRecord::default()
             }),
-            ..Rig::default()
+            ..RigRecord::default()
         },
         settings: [("innodb_doublewrite".to_owned(), "ON".to_owned())].into(),
     };
-    let workloads = ["read write", "write only"].map(|name| Workload {
+    let workloads = ["read write", "write only"].map(|name| WorkloadRecord {
         name: name.into(),
         workload: name.into(),
         data_profile: None,
@@ -231,7 +231,7 @@ fn the_pairs_that_a_plan_names_are_answered_before_anything_else() {
     };
     let across = AskedPair { against_data_profile: Some("small".into()), ..pair("base", "two") };
     let judging = Judging { compare: vec![pair("two", "one, new"), across], ..judging() };
-    let workload = |name: &str, profile: &str| Workload {
+    let workload = |name: &str, profile: &str| WorkloadRecord {
         name: name.into(),
         workload: "mixed".into(),
         data_profile: Some(profile.into()),
@@ -275,7 +275,7 @@ fn drive_and_doublewrite_are_told_apart_where_both_changed() {
         config.settings.insert("innodb_doublewrite".into(), "OFF".into());
         if config.name == "one, new" {
             let media = Media::Device { path: "/dev/new".into() };
-            config.rig.disk = Some(Disk { media, ..Disk::default() });
+            config.rig.disk = Some(DiskRecord { media, ..DiskRecord::default() });
         }
     }
     store.write_head(&StudyHead::from(&head)).unwrap();

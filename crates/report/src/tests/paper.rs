@@ -1,8 +1,8 @@
 //! The figures beside a paper's are its own formula's, and what is left out of them is said.
 
 use super::*;
-use assay_study::Rig;
-use assay_study::{Comparison, Config, Outcome, Paper, Printed, TrialKey, Workload};
+use assay_study::RigRecord;
+use assay_study::{Comparison, Config, Outcome, Paper, Printed, TrialKey, WorkloadRecord};
 use assay_study::{CpuUse, Warning};
 
 const CONFIGS: [&str; 2] = ["csd", "plain"];
@@ -76,15 +76,18 @@ fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
 pub(super) fn write_study(directory: &Path) -> Written {
     let mut store = Store::open_or_create(directory).unwrap();
     let paper = paper();
-    let workload = |set: &str| Workload {
+    let workload = |set: &str| WorkloadRecord {
         name: format!("{set}: write"),
         workload: "write".into(),
         data_profile: Some(set.into()),
         recipe: "oltp_write_only".into(),
         options: BTreeMap::new(),
     };
-    let config =
-        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: BTreeMap::new() };
+    let config = |name: &str| Config {
+        name: name.into(),
+        rig: RigRecord::default(),
+        settings: BTreeMap::new(),
+    };
     let head = StudyHead {
         title: "beside a paper",
         form: Some("Quick profile: 4 s measured in place of 600."),
@@ -174,8 +177,8 @@ fn claims_stand_beside_measurements_with_the_conditions_that_differ() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =
-        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
-    let workload = Workload {
+        |name: &str| Config { name: name.into(), rig: RigRecord::default(), settings: [].into() };
+    let workload = WorkloadRecord {
         name: "complex".into(),
         workload: "complex".into(),
         data_profile: None,

@@ -5,7 +5,7 @@
 use super::truth::{Load, load, page_of, store};
 use super::*;
 use assay_plan::{DiskBase, Experiment, Plan, PlanForm};
-use assay_study::{Disk, Media, Model, Pool, PoolCluster, Servers};
+use assay_study::{DiskRecord, Media, Model, Pool, PoolCluster, Servers};
 
 struct Costs {
     page: String,
@@ -40,7 +40,7 @@ fn experiment(plan: &str) -> Experiment {
 }
 
 /// The disk under a configuration of the plan, as far as its scale is told.
-fn disk(experiment: &Experiment, config: &str) -> Disk {
+fn disk(experiment: &Experiment, config: &str) -> DiskRecord {
     let rig = &experiment.variant_of(config).unwrap().rig;
     let media = match &rig.disk().unwrap().base {
         DiskBase::Model(model) => Media::Model(Model {
@@ -55,7 +55,7 @@ fn disk(experiment: &Experiment, config: &str) -> Disk {
         }
         other => panic!("{config}: {other:?}"),
     };
-    Disk { media, ..Disk::default() }
+    DiskRecord { media, ..DiskRecord::default() }
 }
 
 impl Costs {

@@ -8,8 +8,8 @@ use super::fixture::Shape;
 use super::*;
 use assay_study::metrics::{Window, find};
 use assay_study::{
-    Config, Done, Happened, Happening, Outcome, Phase, PhasePace, Rig, SecondLatencies,
-    SecondLatency, Series, TrialKey, Workload,
+    Config, Done, Happened, Happening, Outcome, Phase, PhasePace, RigRecord, SecondLatencies,
+    SecondLatency, Series, TrialKey, WorkloadRecord,
 };
 
 const STATEMENT: &str = "ALTER TABLE t ADD x INT /* <b> */";
@@ -74,8 +74,8 @@ pub(super) fn study() -> Report {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =
-        |name: &str| Config { name: name.into(), rig: Rig::default(), settings: [].into() };
-    let workload = Workload {
+        |name: &str| Config { name: name.into(), rig: RigRecord::default(), settings: [].into() };
+    let workload = WorkloadRecord {
         name: "mixed".into(),
         workload: "mixed".into(),
         data_profile: None,

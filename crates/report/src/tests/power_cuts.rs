@@ -3,7 +3,7 @@
 
 use assay_study::PowerCut;
 use assay_study::power_cut::{
-    Commits, Loss, Moment, PageName, Recovery, Replication, Survival, TornPage,
+    Commits, Loss, Moment, PageName, RecoveryTime, Replication, Survival, TornPage,
 };
 
 use super::truth::{load, page_of, store};
@@ -26,7 +26,7 @@ fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
         survival: Survival { writes: 3, whole: 1, torn: 1, lost: 1, torn_pages: vec![torn] },
         replica: None,
         commits: Some(Commits { acknowledged: 100, lost: 0, unanswered: 0 }),
-        recovery: Some(Recovery { server_ms: 900.0, ..Recovery::default() }),
+        recovery: Some(RecoveryTime { server_ms: 900.0, ..RecoveryTime::default() }),
         losses,
         kept_in: None,
         aftermath: None,
@@ -109,7 +109,7 @@ fn the_time_to_recover_is_judged_like_any_other_figure() {
     for number in 1..=8 {
         for (config, server_ms) in [("base", 900.0), ("slow", 1350.0)] {
             let server_ms = server_ms * (1.0 + f64::from(number) / 1000.0);
-            let recovery = Some(Recovery { server_ms, ..Recovery::default() });
+            let recovery = Some(RecoveryTime { server_ms, ..RecoveryTime::default() });
             store.write_power_cut(&PowerCut { recovery, ..cut(config, number, vec![]) }).unwrap();
         }
     }
@@ -125,7 +125,7 @@ fn a_study_of_power_cuts_alone_answers_by_them() {
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config = |name: &str| assay_study::Config {
         name: name.into(),
-        rig: assay_study::Rig::default(),
+        rig: assay_study::RigRecord::default(),
         settings: [].into(),
     };
     let configs = [config("whole"), config("torn"), config("untried")];

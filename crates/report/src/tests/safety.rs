@@ -6,7 +6,8 @@ use super::*;
 use assay_judge::durability;
 use assay_judge::durability::Class;
 use assay_study::{
-    Atomic, Config, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, TrialKey, Workload,
+    Atomic, Config, DiskRecord, DriveRecord, FileSystem, Media, Model, Outcome, RigRecord,
+    TrialKey, WorkloadRecord,
 };
 use assay_testing::count;
 
@@ -47,18 +48,19 @@ impl Case {
             "image" => (Media::Image { bytes: 1 << 30, directory: path() }, None),
             "device" => (Media::Device { path: path() }, None),
             "directory" => (Media::Directory { path: path() }, None),
-            "drive" => (Media::Drive(Drive::default()), whole(true)),
+            "drive" => (Media::Drive(DriveRecord::default()), whole(true)),
             "says so" => (Media::Model(Model::default()), whole(false)),
             _ => (Media::Model(Model::default()), None),
         };
         let keeps_pages_together = self.keeps_pages_together;
-        let disk = Disk { media, atomic_write_bytes, keeps_pages_together, ..Disk::default() };
+        let disk =
+            DiskRecord { media, atomic_write_bytes, keeps_pages_together, ..DiskRecord::default() };
         let file_system = Some(FileSystem { name: "ext4".into(), ..FileSystem::default() });
         let settings =
             [("innodb_doublewrite", self.doublewrite), ("innodb_flush_method", self.flush_method)];
         Config {
             name: self.name(),
-            rig: Rig { disk: Some(disk), file_system, ..Rig::default() },
+            rig: RigRecord { disk: Some(disk), file_system, ..RigRecord::default() },
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         }
     }
@@ -82,7 +84,7 @@ impl Case {
 fn study_of(directory: &Path, cases: &[Case]) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let configs: Vec<Config> = cases.iter().map(|case| case.config()).collect();
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "w".into(),
         data_profile: None,
         workload: "w".into(),

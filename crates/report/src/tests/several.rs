@@ -7,11 +7,11 @@ use super::*;
 use assay_base::protection::Protection;
 use assay_study::metrics::Window;
 use assay_study::{
-    Clock, Config, Disk, Histogram, Judging, Media, OfServer, Outcome, Pool, PoolCluster, Rig,
-    Servers, Timed, TrialKey, Workload,
+    Config, DiskRecord, Histogram, Judging, LatencyClock, Media, OfServer, Outcome, Pool,
+    PoolCluster, RigRecord, Servers, Timed, TrialKey, WorkloadRecord,
 };
 
-fn rig(servers: u32, neighbour: Option<&str>) -> Rig {
+fn rig(servers: u32, neighbour: Option<&str>) -> RigRecord {
     let cluster = PoolCluster::Private {
         stores: 3,
         protection: Protection::ErasureCoded { data: 2, coding: 1 },
@@ -21,11 +21,11 @@ fn rig(servers: u32, neighbour: Option<&str>) -> Rig {
     };
     let media = Media::Pool(Pool { cluster, bytes: 2 << 30 });
     let several = Servers { count: servers, neighbour: neighbour.map(str::to_owned) };
-    Rig {
-        disk: Some(Disk { media, ..Disk::default() }),
+    RigRecord {
+        disk: Some(DiskRecord { media, ..DiskRecord::default() }),
         servers: (servers > 1).then_some(several),
         server: "MySQL 9.7.0".into(),
-        ..Rig::default()
+        ..RigRecord::default()
     }
 }
 
@@ -63,7 +63,7 @@ fn outcome(each: &[f64], neighbour: Option<&str>, repeat: u32) -> Outcome {
     }
     let histogram = |kind: &str, ms: u64| Histogram {
         kind: Timed::named(kind),
-        clock: Clock::Service,
+        clock: LatencyClock::Service,
         buckets: vec![(ms * 1_000_000, 2000), (40 * ms * 1_000_000, 20)],
     };
     Outcome {
@@ -91,7 +91,7 @@ pub(super) fn report_of_servers() -> Report {
                 settings: BTreeMap::new(),
             })
             .into();
-    let workload = Workload {
+    let workload = WorkloadRecord {
         name: "A".into(),
         data_profile: None,
         workload: "A".into(),

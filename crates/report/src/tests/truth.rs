@@ -5,7 +5,9 @@
 use super::*;
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
-use assay_study::{Config, Disk, Judging, Media, Model, Outcome, Rig, TrialKey, Workload};
+use assay_study::{
+    Config, DiskRecord, Judging, Media, Model, Outcome, RigRecord, TrialKey, WorkloadRecord,
+};
 use assay_study::{CpuUse, Warning};
 
 /// A configuration at a thread count: its throughput, and results beyond it.
@@ -30,9 +32,12 @@ pub(super) fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
     let mut names: Vec<&str> = loads.iter().map(|load| load.config).collect();
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let config =
-        |name: &&str| Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
-    let workload = Workload {
+    let config = |name: &&str| Config {
+        name: (*name).into(),
+        rig: RigRecord::default(),
+        settings: [].into(),
+    };
+    let workload = WorkloadRecord {
         name: "mixed".into(),
         workload: "mixed".into(),
         data_profile: None,
@@ -329,7 +334,7 @@ fn lives_say_what_a_scale_model_was_multiplied_by_and_servers_are_whole() {
     );
     let media =
         Media::Model(Model { capacity_scale: 4000.0, parallel_scale: 36.0, ..Model::default() });
-    let model = Disk { media, user_bytes: Some(3.2e12), ..Disk::default() };
+    let model = DiskRecord { media, user_bytes: Some(3.2e12), ..DiskRecord::default() };
     let mut study = store.study().unwrap();
     study.configs.iter_mut().for_each(|config| config.rig.disk = Some(model.clone()));
     store.write_head(&StudyHead::from(&study)).unwrap();

@@ -4,14 +4,14 @@
 use super::truth::{Load, load, page_of, store};
 use super::*;
 use crate::figures::format::{count, figure};
-use assay_study::{Disk, Media, Model};
+use assay_study::{DiskRecord, Media, Model};
 
 /// A study on models at this scale of parallelism: its page, and results.json.
 fn study_of(loads: &[Load<'_>], parallel_scale: f64, prices: Option<&str>) -> Told {
     let directory = tempfile::tempdir().unwrap();
     let mut store = store(directory.path(), loads);
     let media = Media::Model(Model { parallel_scale, ..Model::default() });
-    let model = Disk { media, ..Disk::default() };
+    let model = DiskRecord { media, ..DiskRecord::default() };
     let mut study = store.study().unwrap();
     study.configs.iter_mut().for_each(|config| config.rig.disk = Some(model.clone()));
     store.write_head(&StudyHead::from(&study)).unwrap();

@@ -3,7 +3,7 @@
 
 use assay_judge::{Conclusion, Metric};
 
-use super::size::Size;
+use super::size::DifferenceSize;
 use super::verdict;
 
 /// The metric as a sentence names it.
@@ -38,7 +38,12 @@ pub fn object(metric: Metric, base: &str) -> String {
 
 /// That one is better or worse, and by how much.
 #[must_use]
-pub fn differs(metric: Metric, size: &Size, [config, base]: [&str; 2], begins: bool) -> String {
+pub fn differs(
+    metric: Metric,
+    size: &DifferenceSize,
+    [config, base]: [&str; 2],
+    begins: bool,
+) -> String {
     let (subject, object) = (subject(metric, config, begins), object(metric, base));
     match (metric, size.is_factor) {
         (Metric::Throughput, true) => format!("{subject} gives {} of {object}", size.claim()),

@@ -8,7 +8,7 @@ use super::short;
 
 /// Why runs may not be compared, as far as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DisturbanceKind {
     /// The hypervisor gave CPU time to other machines.
     Steal,
     /// A CPU quota throttled the run.
@@ -33,7 +33,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cause {
     /// Which.
-    pub kind: Kind,
+    pub kind: DisturbanceKind,
     /// Runs that it disturbed.
     pub runs: usize,
     /// How far it went at most, in the kind's unit.
@@ -58,15 +58,15 @@ pub fn disturbances<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
     counted(trials.filter(|trial| of_trial(trial).is_none()).filter_map(of))
 }
 
-fn late(trial: &Trial) -> Option<(Kind, f64)> {
+fn late(trial: &Trial) -> Option<(DisturbanceKind, f64)> {
     trial.warnings.iter().find_map(|one| match one {
-        Warning::MissedDeadlines { percent, .. } => Some((Kind::Late, *percent)),
+        Warning::MissedDeadlines { percent, .. } => Some((DisturbanceKind::Late, *percent)),
         _ => None,
     })
 }
 
-fn counted(each: impl Iterator<Item = (Kind, f64)>) -> Vec<Cause> {
-    let mut found: BTreeMap<Kind, (usize, f64)> = BTreeMap::new();
+fn counted(each: impl Iterator<Item = (DisturbanceKind, f64)>) -> Vec<Cause> {
+    let mut found: BTreeMap<DisturbanceKind, (usize, f64)> = BTreeMap::new();
     for (kind, size) in each {
         let one = found.entry(kind).or_default();
         *one = (one.0 + 1, one.1.max(size));
@@ -78,7 +78,7 @@ fn counted(each: impl Iterator<Item = (Kind, f64)>) -> Vec<Cause> {
 }
 
 /// The disturbance of a run, the machine's first.
-pub fn of_trial(trial: &Trial) -> Option<(Kind, f64)> {
+pub fn of_trial(trial: &Trial) -> Option<(DisturbanceKind, f64)> {
     let forbidding = || trial.warnings.iter().filter(|one| one.forbids_comparing());
     forbidding()
         .find(|one| one.is_of_machine())
@@ -87,35 +87,37 @@ pub fn of_trial(trial: &Trial) -> Option<(Kind, f64)> {
 }
 
 /// The kind of a warning that is about machine or figures, and how far it went.
-pub fn of_warning(warning: &Warning) -> Option<(Kind, f64)> {
+pub fn of_warning(warning: &Warning) -> Option<(DisturbanceKind, f64)> {
     Some(match warning {
         Warning::MissedDeadlines { cpu, .. } => of_cpu(cpu),
         Warning::AddedLatency { cpu, .. } if warning.is_of_machine() => of_cpu(cpu),
         Warning::CpuTaken { cpu, .. } => of_taken(cpu),
-        Warning::OtherPrograms { cpu_percent, .. } => (Kind::OtherPrograms, *cpu_percent),
-        Warning::AddedLatency { percent, .. } => (Kind::TooFast, *percent),
-        Warning::ModelStall { length_s } => (Kind::DriveStalled, *length_s),
-        Warning::Stopped { length_s } => (Kind::Stopped, *length_s),
-        Warning::NoFigure { .. } => (Kind::NoFigure, 0.0),
+        Warning::OtherPrograms { cpu_percent, .. } => {
+            (DisturbanceKind::OtherPrograms, *cpu_percent)
+        }
+        Warning::AddedLatency { percent, .. } => (DisturbanceKind::TooFast, *percent),
+        Warning::ModelStall { length_s } => (DisturbanceKind::DriveStalled, *length_s),
+        Warning::Stopped { length_s } => (DisturbanceKind::Stopped, *length_s),
+        Warning::NoFigure { .. } => (DisturbanceKind::NoFigure, 0.0),
         _ => return None,
     })
 }
 
 /// Who had the CPU time that was missing.
-fn of_cpu(cpu: &CpuUse) -> (Kind, f64) {
+fn of_cpu(cpu: &CpuUse) -> (DisturbanceKind, f64) {
     if cpu.others_percent > cpu.taken_percent() && cpu.others_percent >= LOSS_PERCENT_MIN {
-        return (Kind::OtherPrograms, cpu.others_percent);
+        return (DisturbanceKind::OtherPrograms, cpu.others_percent);
     }
     if cpu.taken_percent() >= LOSS_PERCENT_MIN {
         return of_taken(cpu);
     }
-    (Kind::OwnLoad, cpu.busy_percent)
+    (DisturbanceKind::OwnLoad, cpu.busy_percent)
 }
 
-fn of_taken(cpu: &CpuUse) -> (Kind, f64) {
+fn of_taken(cpu: &CpuUse) -> (DisturbanceKind, f64) {
     match cpu.steal_percent >= cpu.throttled_percent {
-        true => (Kind::Steal, cpu.steal_percent),
-        false => (Kind::Throttled, cpu.throttled_percent),
+        true => (DisturbanceKind::Steal, cpu.steal_percent),
+        false => (DisturbanceKind::Throttled, cpu.throttled_percent),
     }
 }
 
@@ -126,40 +128,48 @@ pub fn text(cause: &Cause) -> String {
         most => format!("{most:.0}"),
     };
     match cause.kind {
-        Kind::Steal => {
+        DisturbanceKind::Steal => {
             format!("disturbed by other users of this host (CPU steal up to {most} %)")
         }
-        Kind::Throttled => format!("throttled by a CPU quota (up to {most} % of the time)"),
-        Kind::OtherPrograms => format!("disturbed by other programs (CPU use up to {most} %)"),
-        Kind::OwnLoad if cause.most > 0.0 => {
+        DisturbanceKind::Throttled => {
+            format!("throttled by a CPU quota (up to {most} % of the time)")
+        }
+        DisturbanceKind::OtherPrograms => {
+            format!("disturbed by other programs (CPU use up to {most} %)")
+        }
+        DisturbanceKind::OwnLoad if cause.most > 0.0 => {
             format!("too much for this machine's CPUs (up to {most} % busy)")
         }
-        Kind::OwnLoad => "short of CPU time".into(),
-        Kind::Late => format!("slowed by late emulated I/Os (up to {most} % of them)"),
-        Kind::TooFast => {
+        DisturbanceKind::OwnLoad => "short of CPU time".into(),
+        DisturbanceKind::Late => format!("slowed by late emulated I/Os (up to {most} % of them)"),
+        DisturbanceKind::TooFast => {
             format!("too fast to emulate on this machine (I/Os up to {most} % longer)")
         }
-        Kind::DriveStalled => format!("held up by a stall of the emulated drive (up to {most} s)"),
-        Kind::Stopped => format!("interrupted (for up to {most} s)"),
-        Kind::NoFigure => "left without a valid measurement".into(),
+        DisturbanceKind::DriveStalled => {
+            format!("held up by a stall of the emulated drive (up to {most} s)")
+        }
+        DisturbanceKind::Stopped => format!("interrupted (for up to {most} s)"),
+        DisturbanceKind::NoFigure => "left without a valid measurement".into(),
     }
 }
 
 /// A remedy, as a sentence.
-pub fn remedy(kind: Kind) -> &'static str {
+pub fn remedy(kind: DisturbanceKind) -> &'static str {
     match kind {
-        Kind::Steal => "Measure when the host is less busy, or on a dedicated instance.",
-        Kind::Throttled => "Raise the quota of the container or service (cpu.max).",
-        Kind::OtherPrograms => "Stop the other programs, or measure on an idle machine.",
-        Kind::OwnLoad | Kind::Late => {
+        DisturbanceKind::Steal => "Measure when the host is less busy, or on a dedicated instance.",
+        DisturbanceKind::Throttled => "Raise the quota of the container or service (cpu.max).",
+        DisturbanceKind::OtherPrograms => "Stop the other programs, or measure on an idle machine.",
+        DisturbanceKind::OwnLoad | DisturbanceKind::Late => {
             "Use fewer threads, a larger parallel_scale, or a faster machine."
         }
-        Kind::TooFast => "Use more threads, a larger parallel_scale, or a faster machine.",
-        Kind::DriveStalled => {
+        DisturbanceKind::TooFast => {
+            "Use more threads, a larger parallel_scale, or a faster machine."
+        }
+        DisturbanceKind::DriveStalled => {
             "Give the emulated drive its own CPUs (drive_cpus), or use an idle machine."
         }
-        Kind::Stopped => "Run it again without suspending or stopping Assay.",
-        Kind::NoFigure => "Run it again.",
+        DisturbanceKind::Stopped => "Run it again without suspending or stopping Assay.",
+        DisturbanceKind::NoFigure => "Run it again.",
     }
 }
 
@@ -199,28 +209,34 @@ mod tests {
         };
         assert_eq!(
             told(disturbances(trials.iter())),
-            [(Kind::OtherPrograms, 2, 41.0), (Kind::Late, 1, 3.0)]
+            [(DisturbanceKind::OtherPrograms, 2, 41.0), (DisturbanceKind::Late, 1, 3.0)]
         );
-        assert_eq!(told(causes(trials.iter())), [(Kind::OtherPrograms, 1, 80.0)]);
+        assert_eq!(told(causes(trials.iter())), [(DisturbanceKind::OtherPrograms, 1, 80.0)]);
     }
 
     #[test]
     fn the_cause_is_who_had_the_cpus_and_the_remedy_fits_it() {
         let none = CpuUse::default();
         let of = |cpu| of_warning(&missed(cpu)).unwrap().0;
-        assert_eq!(of(CpuUse { steal_percent: 18.3, busy_percent: 99.0, ..none }), Kind::Steal);
+        assert_eq!(
+            of(CpuUse { steal_percent: 18.3, busy_percent: 99.0, ..none }),
+            DisturbanceKind::Steal
+        );
         assert_eq!(
             of(CpuUse { throttled_percent: 8.0, steal_percent: 1.0, ..none }),
-            Kind::Throttled
+            DisturbanceKind::Throttled
         );
         assert_eq!(
             of(CpuUse { others_percent: 9.0, steal_percent: 3.0, ..none }),
-            Kind::OtherPrograms
+            DisturbanceKind::OtherPrograms
         );
-        assert_eq!(of(CpuUse { busy_percent: 97.0, steal_percent: 0.2, ..none }), Kind::OwnLoad);
+        assert_eq!(
+            of(CpuUse { busy_percent: 97.0, steal_percent: 0.2, ..none }),
+            DisturbanceKind::OwnLoad
+        );
         assert_eq!(of_warning(&Warning::NotSettled), None, "it forbids nothing");
-        let cause = Cause { kind: Kind::Steal, runs: 10, most: 18.3 };
+        let cause = Cause { kind: DisturbanceKind::Steal, runs: 10, most: 18.3 };
         assert_eq!(text(&cause), "disturbed by other users of this host (CPU steal up to 18 %)");
-        assert!(remedy(Kind::Steal).contains("dedicated instance"));
+        assert!(remedy(DisturbanceKind::Steal).contains("dedicated instance"));
     }
 }

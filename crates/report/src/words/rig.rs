@@ -3,8 +3,9 @@
 use super::{NONE, given};
 use assay_base::Size;
 use assay_study::{
-    Config, Count, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
-    PoolCluster, Resource, Restored, RigLayer, Scale, Servers, Study, Tables,
+    Config, Count, DeviceDivisors, DiskRecord, DriveRecord, ExistingServer, Fault, FileSystem,
+    Fill, Media, Model, Pool, PoolCluster, Restored, RigLayer, ScaledResource, Servers, Study,
+    Tables,
 };
 
 /// Each layer's name and what it is, with what of it is not in effect as the plan asks.
@@ -90,7 +91,7 @@ pub fn disk(media: &Media) -> String {
 /// Limits of a study on a private pool; `None` without one.
 pub fn pool_scope(study: &Study) -> Option<&'static str> {
     let is_private = |config: &Config| {
-        let pool = config.rig.disk.as_ref().and_then(Disk::pool);
+        let pool = config.rig.disk.as_ref().and_then(DiskRecord::pool);
         pool.is_some_and(|pool| matches!(pool.cluster, PoolCluster::Private { .. }))
     };
     study.configs.iter().any(is_private).then_some(PRIVATE_POOL)
@@ -123,7 +124,7 @@ fn pool(pool: &Pool) -> String {
     }
 }
 
-fn drive(drive: &Drive) -> String {
+fn drive(drive: &DriveRecord) -> String {
     let size = drive.bytes.map_or_else(String::new, |bytes| format!(" of {}", Size(bytes)));
     let media = match (&drive.device, drive.capacity_bytes) {
         _ if drive.pool.is_some() => drive.pool.as_ref().map(pool).unwrap_or_default(),
@@ -137,7 +138,7 @@ fn drive(drive: &Drive) -> String {
 }
 
 /// The drive's treatment of data.
-fn manner(drive: &Drive) -> String {
+fn manner(drive: &DriveRecord) -> String {
     let dictionary = if drive.has_dictionaries { " with dictionaries" } else { "" };
     let ahead = drive
         .read_ahead_bytes
@@ -155,7 +156,7 @@ pub fn model(model: &Model) -> String {
 }
 
 /// The scale of a model.
-pub fn scale(scale: Scale) -> String {
+pub fn scale(scale: DeviceDivisors) -> String {
     format!("capacity ÷ {}, parallelism ÷ {}", scale.capacity, scale.parallel)
 }
 
@@ -215,7 +216,7 @@ fn fill(fill: &Fill) -> String {
     )
 }
 
-fn resource(one: &Resource) -> String {
+fn resource(one: &ScaledResource) -> String {
     format!("{} {} ÷ {:.4}", one.name.replace('_', " "), one.real, one.factor)
 }
 
@@ -237,17 +238,17 @@ fn fault(fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::{Asked, Differing, InEffect, Rig};
+    use assay_study::{Asked, Differing, InEffect, RigRecord};
 
     #[test]
     fn a_drive_is_called_one_and_told_with_both_its_sizes() {
-        let drive = Drive {
+        let drive = DriveRecord {
             bytes: Some(2 << 30),
             directory: "/data".into(),
             capacity_bytes: Some(1 << 30),
             codec: "zstd".into(),
             unit_bytes: 16 << 10,
-            ..Drive::default()
+            ..DriveRecord::default()
         };
         assert_eq!(
             disk(&Media::Drive(drive)),
@@ -262,11 +263,11 @@ mod tests {
             mount_options: ["noatime", "nobh"].map(str::to_owned).into(),
             ..FileSystem::default()
         };
-        let rig = |differing: Vec<Differing>| Rig {
-            disk: Some(Disk::default()),
+        let rig = |differing: Vec<Differing>| RigRecord {
+            disk: Some(DiskRecord::default()),
             file_system: Some(file_system.clone()),
             in_effect: Some(InEffect { differing, ..InEffect::default() }),
-            ..Rig::default()
+            ..RigRecord::default()
         };
         let told = |differing| {
             let config = Config { name: "a".into(), rig: rig(differing), settings: [].into() };

@@ -12,7 +12,7 @@ const OPEN_FROM: f64 = 100.0;
 
 /// A difference in words, in the parts that are laid out apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Size {
+pub struct DifferenceSize {
     /// `19 %`, `2.4`, or `no` where there is none.
     pub value: String,
     /// Words after it: `faster`, `times the throughput`, or `difference` where there is none.
@@ -23,9 +23,9 @@ pub struct Size {
     pub is_factor: bool,
 }
 
-impl Size {
+impl DifferenceSize {
     /// The size of a difference of this metric.
-    pub fn of(metric: Metric, difference: &Difference) -> Size {
+    pub fn of(metric: Metric, difference: &Difference) -> DifferenceSize {
         let ratio = difference.ratio;
         if ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM {
             factor(metric, ratio, difference.ratio_interval)
@@ -40,13 +40,13 @@ impl Size {
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for DifferenceSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({})", self.value, self.unit, self.interval)
     }
 }
 
-fn percents(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> Size {
+fn percents(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSize {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let decimals = decimals([percent(low), percent(ratio), percent(high)]);
     let side = |ratio: f64| side(metric, ratio > 1.0);
@@ -62,10 +62,10 @@ fn percents(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> Size {
         true => ("no".to_owned(), "difference"),
         false => (format!("{} %", bare(ratio)), side(ratio)),
     };
-    Size { value, unit, interval: format!("95 % interval {interval}"), is_factor: false }
+    DifferenceSize { value, unit, interval: format!("95 % interval {interval}"), is_factor: false }
 }
 
-fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> Size {
+fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSize {
     let times = |ratio: f64| match ratio {
         _ if ratio >= 9.95 => format!("{ratio:.0}"),
         _ if ratio >= 0.995 => format!("{ratio:.1}"),
@@ -81,7 +81,7 @@ fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> Size {
         format!("{} times", times(high))
     };
     let interval = format!("95 % interval {} to {to}", times(low));
-    Size { value: times(ratio), unit, interval, is_factor: true }
+    DifferenceSize { value: times(ratio), unit, interval, is_factor: true }
 }
 
 fn side(metric: Metric, is_more: bool) -> &'static str {
@@ -124,7 +124,7 @@ mod tests {
 
     fn told(metric: Metric, ratio: f64, low: f64, high: f64) -> String {
         let difference = difference(ratio, (low, high));
-        Size::of(metric, &difference).to_string()
+        DifferenceSize::of(metric, &difference).to_string()
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_size_falls_into_the_parts_that_are_laid_out_apart() {
         let parts = |ratio: f64, low: f64, high: f64| {
-            let size = Size::of(Metric::Throughput, &difference(ratio, (low, high)));
+            let size = DifferenceSize::of(Metric::Throughput, &difference(ratio, (low, high)));
             (size.value, size.unit, size.interval, size.is_factor)
         };
         assert_eq!(

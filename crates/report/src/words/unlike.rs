@@ -51,7 +51,7 @@ mod tests {
     use assay_judge::CutsOfSide;
     use assay_judge::durability::{CommitDurability, Pages};
     use assay_study::power_cut::Replication;
-    use assay_study::{Scale, Tables};
+    use assay_study::{DeviceDivisors, Tables};
 
     #[test]
     fn what_is_not_alike_stands_with_both_values() {
@@ -59,7 +59,7 @@ mod tests {
         let tables = |rows| Some(Tables { count: 2, rows, ..Tables::default() });
         let rows = Unlike::Tables([tables(1000), tables(9000)]);
         assert_eq!(text(&rows), "tables: 2 × 1000 rows and 2 × 9000 rows");
-        let scale = Unlike::Scale([None, Some(Scale { capacity: 40.0, parallel: 4.0 })]);
+        let scale = Unlike::Scale([None, Some(DeviceDivisors { capacity: 40.0, parallel: 4.0 })]);
         assert_eq!(text(&scale), "scale: none and capacity ÷ 40, parallelism ÷ 4");
         let values = [some("zipf"), None];
         let option = Unlike::Option { workload: "w".into(), option: "rand_type".into(), values };

@@ -4,7 +4,7 @@ use assay_judge::{Basis, Conclusion, Difference, JudgedComparison, Reason, Units
 use assay_study::TrialKey;
 
 use super::short;
-use super::size::Size;
+use super::size::DifferenceSize;
 
 /// A judgement as a person reads it.
 pub fn word(word: Conclusion) -> &'static str {
@@ -76,7 +76,7 @@ fn seen(one: &JudgedComparison) -> String {
 }
 
 fn of_figures(one: &JudgedComparison, found: &Difference, word: Conclusion) -> String {
-    let size = Size::of(one.metric, found);
+    let size = DifferenceSize::of(one.metric, found);
     match word {
         // Their interval would be one of these runs and look like more.
         _ if found.basis == Basis::SeparateRuns => format!("in these runs {}", size.claim()),

@@ -23,7 +23,7 @@ pub fn text(events: Events, warning: &Warning) -> String {
 }
 
 /// By which warnings are told together: what is wrong and what caused it, whatever its figures.
-pub type Sort = (std::mem::Discriminant<Warning>, Option<disturbed::Kind>, String);
+pub type Sort = (std::mem::Discriminant<Warning>, Option<disturbed::DisturbanceKind>, String);
 
 /// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their
 /// words.

@@ -122,7 +122,7 @@ pub(super) const fn result(
 ///   added: a column of a table
 /// - `line(CHART PLACE ROLE)`: a line of a chart
 /// - `counter([A B] [C])`, `gauge(…)`: the server's own value, from the sum of A and B or else C
-/// - every other method of [`Metric`] below, with its arguments
+/// - every other method of [`MetricEntry`] below, with its arguments
 macro_rules! metrics {
     (@words $metric:expr) => { $metric };
     (@words $metric:expr, column($group:ident $place:literal $head:literal $shown:ident

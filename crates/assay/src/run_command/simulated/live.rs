@@ -1,15 +1,15 @@
 //! The live view on a real terminal: its keys end a run as they say, and the terminal is as it
 //! was afterwards.
 
-use assay_study::State;
+use assay_study::RunState;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::pty::OnTerminal;
 use super::site::done;
 use super::{RUN, World};
 
-const DONE: State = State::Done;
-const PENDING: State = State::Pending;
+const DONE: RunState = RunState::Done;
+const PENDING: RunState = RunState::Pending;
 
 fn start(world: &World) -> OnTerminal {
     OnTerminal::start(&world.command(&RUN), &[])

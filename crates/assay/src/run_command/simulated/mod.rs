@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_study::{State, Store, Study, Trial};
+use assay_study::{RunState, Store, Study, Trial};
 use clap::Parser;
 
 use crate::args::{Arguments, Command as Typed};
@@ -165,7 +165,7 @@ impl World {
         trials
     }
 
-    fn states(&self) -> Vec<State> {
+    fn states(&self) -> Vec<RunState> {
         self.trials().into_iter().map(|trial| trial.state).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Runs that are made again: failed and incomparable ones on request, and those that the machine
 //! disturbed without one.
 
-use assay_study::{Outcome, State, Warning};
+use assay_study::{Outcome, RunState, Warning};
 
 use super::site::{done, failed};
 use super::{PLAN, RUN, World};
@@ -27,7 +27,7 @@ fn a_run_that_fails_costs_no_other_and_is_made_again_if_asked() {
     assert!(line.contains("repeat 1: FAILED: the server ended with signal 9 ("), "{line}");
     let says = "1 of 4 runs failed; the report says why, --retry-failed runs them again";
     assert!(first.last().ends_with(says), "{first:?}");
-    assert_eq!(world.states(), [State::Done, State::Failed, State::Done, State::Done]);
+    assert_eq!(world.states(), [RunState::Done, RunState::Failed, RunState::Done, RunState::Done]);
     assert_eq!(world.trials()[1].reason.as_deref(), Some("the server ended with signal 9"));
     assert!(super::read(&world.path("study/report.html")).contains("ended with signal 9"));
 
@@ -41,7 +41,7 @@ fn a_run_that_fails_costs_no_other_and_is_made_again_if_asked() {
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(again.stderr.contains("[1/1] "), "{again:?}");
     assert_eq!(world.attempts()[4..], [2]);
-    assert_eq!(world.states(), [State::Done; 4]);
+    assert_eq!(world.states(), [RunState::Done; 4]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_run_that_may_not_be_compared_is_named_and_made_again_if_asked() {
     let hint = "1 of 4 runs are not comparable because the machine disturbed them; once it is \
                 quieter, run the same command with --retry-flagged to repeat them";
     assert_eq!(first.last(), hint);
-    assert_eq!(world.states(), [State::Done; 4]);
+    assert_eq!(world.states(), [RunState::Done; 4]);
 
     assert_eq!(run_with(&world, "--retry-failed").last(), hint, "it did not fail");
     assert_eq!(world.attempts().len(), 4);

@@ -1,7 +1,7 @@
 //! Resuming a study: finished runs are kept and the rest is made, however the last command
 //! ended.
 
-use assay_study::State;
+use assay_study::RunState;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::site::{done, failed};
@@ -24,7 +24,7 @@ fn a_command_that_is_killed_costs_the_run_in_hand_alone() {
     assert!(world.refused(&DRY).contains("another assay is running in study"), "nor looks it");
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert_eq!(world.states()[..2], [State::Done, State::Running]);
+    assert_eq!(world.states()[..2], [RunState::Done, RunState::Running]);
     let first = world.trials().remove(0);
 
     let dry = world.run(&DRY);
@@ -42,7 +42,7 @@ fn a_command_that_is_killed_costs_the_run_in_hand_alone() {
     assert!(again.stderr.contains("[3/3] "), "{again:?}");
     assert_eq!(world.attempts(), [1, 2, 2, 3, 4]);
     let trials = world.trials();
-    assert!(trials.iter().all(|trial| trial.state == State::Done));
+    assert!(trials.iter().all(|trial| trial.state == RunState::Done));
     assert_eq!(trials[0], first, "the finished run was not made again");
     assert!(world.path("study/report.html").is_file());
 }
@@ -68,7 +68,7 @@ fn ctrl_c_keeps_what_is_done_and_the_same_command_goes_on() {
         "{said}"
     );
     let states = world.states();
-    assert_eq!(states, [State::Done, State::Pending, State::Pending, State::Pending]);
+    assert_eq!(states, [RunState::Done, RunState::Pending, RunState::Pending, RunState::Pending]);
     assert!(world.path("study/report.html").is_file(), "what is done is reported");
     assert_eq!(world.run(&RUN).code, Some(0));
     assert_eq!(world.attempts(), [1, 2, 2, 3, 4]);

@@ -13,7 +13,7 @@ use assay_lab::run::{Described, Progress, RunContext, Site, StudyLock};
 use assay_load::{LatencyStats, PrepareProgress, PrepareStage, Queries, Second, SecondPhase};
 use assay_plan::{Experiment, PlannedTrial};
 use assay_study::metrics::Window;
-use assay_study::{Calibration, Config, Outcome, Rig, TrialKey};
+use assay_study::{Calibration, Config, Outcome, RigRecord, TrialKey};
 use assay_system::interrupt::Interrupt;
 use assay_system::new_name;
 
@@ -67,7 +67,7 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Site for SimulatedSite<'_, F> {
     fn described(&self) -> Described {
         let config = |name: &String| Config {
             name: name.clone(),
-            rig: Rig { server: "MySQL 8.4".into(), ..Rig::default() },
+            rig: RigRecord { server: "MySQL 8.4".into(), ..RigRecord::default() },
             settings: BTreeMap::new(),
         };
         let calibration =

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use assay_plan::{Change, PlannedTrial, changes};
-use assay_study::{State, Store, Study, Trial, TrialKey, Warning};
+use assay_study::{RunState, Store, Study, Trial, TrialKey, Warning};
 
 /// Finished runs to repeat.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +20,7 @@ pub struct Retry {
 /// compared.
 fn refuse_another_plan(directory: &Path, planned: &[PlannedTrial], trials: &[Trial]) -> Result<()> {
     let is_planned = |key: &TrialKey| planned.iter().any(|trial| trial.key == *key);
-    let is_finished = |trial: &&Trial| matches!(trial.state, State::Done | State::Failed);
+    let is_finished = |trial: &&Trial| matches!(trial.state, RunState::Done | RunState::Failed);
     let finished: Vec<&Trial> = trials.iter().filter(is_finished).collect();
     let strangers: Vec<&&Trial> = finished.iter().filter(|trial| !is_planned(&trial.key)).collect();
     let Some(first) = strangers.first() else { return Ok(()) };
@@ -96,9 +96,9 @@ pub fn missing<'a>(
         let found = store.planned(&trial.key, &trial.fingerprint);
         let is_missing = match found.map_err(|error| explain(error, &study, plan_text))? {
             // A run marked as running while nobody holds the study was interrupted.
-            None | Some(State::Pending | State::Running) => true,
-            Some(State::Failed) => retry.failed,
-            Some(State::Done) => retry.flagged && is_flagged(trial),
+            None | Some(RunState::Pending | RunState::Running) => true,
+            Some(RunState::Failed) => retry.failed,
+            Some(RunState::Done) => retry.flagged && is_flagged(trial),
         };
         if is_missing {
             missing.push(trial);

@@ -15,8 +15,9 @@ use assay_plan::{
 use assay_presets::CompressionUnit;
 use assay_presets::{Mark, Preset};
 use assay_study::{
-    Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
-    PoolCluster, Resource, Restored, Rig, Servers, Stall, Tables, Workload,
+    Config, Count, Data, DriveRecord, ExistingServer, Fault, FileSystem, Fill, Media, Model,
+    PeriodicStall, Pool, PoolCluster, Restored, RigRecord, ScaledResource, Servers, Tables,
+    WorkloadRecord,
 };
 
 /// A configuration's rig and its server's settings; of what its data profiles change each. Nothing
@@ -25,19 +26,19 @@ pub fn config(name: &str, on: &[(&VariantKey, &ConfigSetup)], location: &Path) -
     let (_, config) = on.first()?;
     let data = on.iter().map(|(key, config)| data(key, config)).collect();
     let rig = match &config.existing {
-        Some(one) => Rig {
+        Some(one) => RigRecord {
             existing: Some(existing(one)),
             server: one.version().to_owned(),
             data,
-            ..Rig::default()
+            ..RigRecord::default()
         },
-        None => Rig {
+        None => RigRecord {
             disk: Some(guarantee::disk(&config.rig, media(&config.rig, location), location)),
             file_system: file_system(&config.rig),
             servers: servers(config),
             server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
             data,
-            ..Rig::default()
+            ..RigRecord::default()
         },
     };
     Some(Config { name: name.into(), rig, settings: config.settings.clone() })
@@ -87,10 +88,10 @@ fn fill(model: &PlannedModel) -> Fill {
 }
 
 /// Every workload with its recipe and options, on every data profile.
-pub fn workloads(experiment: &Experiment) -> Vec<Workload> {
+pub fn workloads(experiment: &Experiment) -> Vec<WorkloadRecord> {
     let described = |load: &PlannedLoad| {
         let workload = experiment.workloads.get(&load.workload)?;
-        Some(Workload {
+        Some(WorkloadRecord {
             name: load.name.clone(),
             data_profile: load.data_profile.clone(),
             workload: load.workload.clone(),
@@ -140,7 +141,7 @@ fn media(rig: &PlannedRig, location: &Path) -> Media {
 fn model(model: &PlannedModel) -> Model {
     let PlannedModel { preset, device, .. } = model;
     let obtained = device.obtained();
-    let resources = obtained.iter().map(|one| Resource {
+    let resources = obtained.iter().map(|one| ScaledResource {
         name: one.resource.clone(),
         real: one.real,
         factor: one.factor,
@@ -157,13 +158,13 @@ fn model(model: &PlannedModel) -> Model {
     }
 }
 
-fn drive(drive: &PlannedDrive, location: &Path) -> Drive {
+fn drive(drive: &PlannedDrive, location: &Path) -> DriveRecord {
     let (capacity_bytes, device, image) = match &drive.media {
         DriveMedia::File { capacity, .. } => (Some(capacity.0), None, None),
         DriveMedia::Device(path) => (None, Some(path.clone()), None),
         DriveMedia::Image(planned) => (None, None, Some(pool(planned))),
     };
-    Drive {
+    DriveRecord {
         bytes: drive.size().map(|size| size.0),
         device,
         pool: image,
@@ -207,7 +208,8 @@ fn fault(preset: &Preset) -> Option<Fault> {
     let said = &preset.document.fault;
     let stall = said.stall_ms.as_ref().zip(said.every_s.as_ref());
     let fault = Fault {
-        stall: stall.map(|(length, every)| Stall { length_ms: length.value, every_s: every.value }),
+        stall: stall
+            .map(|(length, every)| PeriodicStall { length_ms: length.value, every_s: every.value }),
         slower: said.slower.as_ref().map(|figure| figure.value),
         tears: said.tears.as_ref().is_some_and(|figure| figure.value),
     };

@@ -11,16 +11,16 @@ use assay_models::PAGE_BYTES;
 use assay_base::Size;
 use assay_plan::{DiskBase, FileSystemKind, PlannedFileSystem, PlannedModel, PlannedRig};
 use assay_presets::{CacheName, Preset};
-use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
+use assay_study::{Atomic, CacheDurability, DiskRecord, InEffect, Media, Worth};
 
 /// The largest write that the software drive makes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
 
 /// The disk of a rig on these `media` in `location`.
 #[must_use]
-pub fn disk(rig: &PlannedRig, media: Media, location: &Path) -> Disk {
+pub fn disk(rig: &PlannedRig, media: Media, location: &Path) -> DiskRecord {
     let of_model = rig.model().map(of_model).unwrap_or_default();
-    Disk {
+    DiskRecord {
         media,
         atomic_write_bytes: atomic(rig),
         keeps_pages_together: rig
@@ -33,7 +33,7 @@ pub fn disk(rig: &PlannedRig, media: Media, location: &Path) -> Disk {
 }
 
 /// Puts what was read back from the mounted file system in the place of what was asked for.
-pub(crate) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
+pub(crate) fn as_in_effect(disk: &mut DiskRecord, in_effect: &InEffect) {
     if !in_effect.mount_options.is_empty() {
         disk.mount_options.clone_from(&in_effect.mount_options);
     }
@@ -60,7 +60,7 @@ fn atomic(rig: &PlannedRig) -> Option<Atomic> {
 }
 
 /// The disk of a preset, for whole devices.
-fn of_model(model: &PlannedModel) -> Disk {
+fn of_model(model: &PlannedModel) -> DiskRecord {
     let behind = behind(&model.preset);
     let document = &behind.document;
     let capacity = document.capacity.as_ref();
@@ -68,13 +68,13 @@ fn of_model(model: &PlannedModel) -> Disk {
         let mark = figure.mark.name().to_owned();
         (name.clone(), Worth { value: figure.value, mark, source: figure.source.clone() })
     });
-    Disk {
+    DiskRecord {
         cache: cache(&behind),
         user_bytes: capacity
             .map(|capacity| capacity.user_bytes.value as f64 * f64::from(model.devices)),
         raw_per_user: capacity.and_then(|capacity| Some(capacity.raw_per_user.as_ref()?.value)),
         worth: worth.collect(),
-        ..Disk::default()
+        ..DiskRecord::default()
     }
 }
 
@@ -94,14 +94,14 @@ fn behind(preset: &Preset) -> Preset {
     over.unwrap_or_else(|| preset.clone())
 }
 
-fn cache(preset: &Preset) -> Option<Cache> {
+fn cache(preset: &Preset) -> Option<CacheDurability> {
     let document = &preset.document;
     let of_host = document.host.as_ref().map(|host| host.cache.value);
     let named = of_host.or_else(|| document.array.as_ref().map(|array| array.cache.value))?;
     Some(match named {
-        CacheName::Volatile => Cache::Volatile,
-        CacheName::Protected => Cache::Protected,
-        CacheName::Writethrough => Cache::Writethrough,
+        CacheName::Volatile => CacheDurability::Volatile,
+        CacheName::Protected => CacheDurability::Protected,
+        CacheName::Writethrough => CacheDurability::Writethrough,
     })
 }
 
@@ -165,7 +165,7 @@ mod tests {
             disk(&rig(&model), Media::default(), Path::new("/"))
         };
         let p4610 = model("p4610-3.2");
-        assert_eq!(p4610.cache, Some(Cache::Protected));
+        assert_eq!(p4610.cache, Some(CacheDurability::Protected));
         assert_eq!(p4610.user_bytes, Some(3.2e12));
         assert_eq!(p4610.worth["endurance_bytes"].value, 17.52e15);
         assert_eq!(p4610.worth["endurance_bytes"].mark, "computed");
@@ -202,7 +202,7 @@ mod tests {
             [\"nobarrier\"]\nmkfs_options = [\"-O\", \"bigalloc\"]";
         let asked = disk(&rig(text), Media::default(), Path::new("/"));
         assert!(asked.keeps_pages_together && asked.mount_options == ["nobarrier"]);
-        let made = |pairs: &[(&str, &str)]| -> Disk {
+        let made = |pairs: &[(&str, &str)]| -> DiskRecord {
             let made = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
             let mount_options = vec!["barrier".into()];
             let mut disk = asked.clone();

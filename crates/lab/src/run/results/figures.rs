@@ -10,7 +10,7 @@ use assay_load::capacity::{Capacity, CapacityFound};
 use assay_serve::added_share;
 pub(crate) use assay_study::Results;
 use assay_study::metrics::{MetricEntry, Window, metric};
-use assay_study::{Clock, Histogram, Series, Timed, over_window, quotients};
+use assay_study::{Histogram, LatencyClock, Series, Timed, over_window, quotients};
 
 /// Results over a window: from its series, from the load's own counts, and derived from both.
 pub(crate) fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
@@ -109,14 +109,14 @@ pub(super) fn derived(results: &Results) -> Results {
 }
 
 pub(crate) fn histograms(latency: &KindLatency) -> [Histogram; 2] {
-    let one = |clock: Clock, buckets: &[(u64, u64)]| Histogram {
+    let one = |clock: LatencyClock, buckets: &[(u64, u64)]| Histogram {
         kind: Timed::named(&latency.kind),
         clock,
         buckets: buckets.to_vec(),
     };
     [
-        one(Clock::Service, &latency.service.buckets_ns),
-        one(Clock::Response, &latency.response.buckets_ns),
+        one(LatencyClock::Service, &latency.service.buckets_ns),
+        one(LatencyClock::Response, &latency.response.buckets_ns),
     ]
 }
 
