@@ -23,7 +23,7 @@ use anyhow::Result;
 use assay_plan::{Experiment, PlannedTrial};
 use assay_study::{Calibration, Store};
 use assay_system::interrupt::Interrupt;
-use results::disturbed::ExtraRuns;
+use results::extra_runs::ExtraRuns;
 
 pub use checking::missing::{Retry, missing};
 pub use checking::place::{Lock, StudyLock, location_of};

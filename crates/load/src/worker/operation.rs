@@ -7,7 +7,8 @@
 
 use assay_mysql::{Connect, Reply, SessionError};
 
-use super::{Setback, Statements, Worker};
+use super::retry::Setback;
+use super::{Statements, Worker};
 use crate::mode::Mode;
 use crate::oltp::StatementKind;
 use crate::operations::Operations;

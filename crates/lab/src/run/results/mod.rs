@@ -2,10 +2,10 @@
 
 mod combined_series;
 mod conclude;
-mod cpu;
+mod cpu_taken;
 mod disk_full;
-pub(crate) mod disturbed;
 mod ending;
+pub(crate) mod extra_runs;
 pub(crate) mod figures;
 pub(crate) mod file_figures;
 mod fill;

@@ -5,7 +5,7 @@
 use assay_load::{LoadOutcome as Ran, Schedule, Work, statements_per_event};
 
 use super::figures::Results;
-use super::{cpu, ending, file_figures};
+use super::{cpu_taken, ending, file_figures};
 use crate::monitor::Gap;
 use assay_judge::reconcile;
 use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
@@ -28,7 +28,7 @@ pub(crate) fn of(ran: &Ran, results: &Results, cpus: usize) -> Vec<Warning> {
         stall(results),
         late(results, cpus),
         added(results, cpus),
-        cpu::warning(results, cpus),
+        cpu_taken::warning(results, cpus),
         load(results, schedule, cpus),
         (ran.steady == Some(false)).then_some(Warning::NotSettled),
         unfinished(ran),
@@ -84,7 +84,7 @@ fn distortion(ran: &Ran) -> Option<Warning> {
 fn late(results: &Results, cpus: usize) -> Option<Warning> {
     let late = *results.get(metric!("model_missed_deadlines_percent").name)?;
     (late > MISSED_DEADLINE_SHARE_MAX * 100.0)
-        .then(|| Warning::MissedDeadlines { percent: late, cpu: cpu::of(results, cpus) })
+        .then(|| Warning::MissedDeadlines { percent: late, cpu: cpu_taken::of(results, cpus) })
 }
 
 /// A model whose commands took longer than modelled does not represent the device: the CPUs were
@@ -92,7 +92,7 @@ fn late(results: &Results, cpus: usize) -> Option<Warning> {
 fn added(results: &Results, cpus: usize) -> Option<Warning> {
     let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0)
-        .then(|| Warning::AddedLatency { percent: added, cpu: cpu::of(results, cpus) })
+        .then(|| Warning::AddedLatency { percent: added, cpu: cpu_taken::of(results, cpus) })
 }
 
 /// Commands that wait in the kernel for a stalled process are not late by the model's clock.

@@ -7,7 +7,7 @@
 
 use assay_study::{Calibration, Outcome};
 
-use super::cpu;
+use super::cpu_taken;
 
 /// A smaller loss is no reason, in percent of all CPUs.
 const LOSS_PERCENT_MAX: f64 = 5.0;
@@ -53,7 +53,7 @@ impl ExtraRuns {
 
     /// Returns true if the run is to be repeated, which uses one of the extra runs.
     pub(crate) fn repeats(&mut self, outcome: &Outcome) -> bool {
-        let lost_percent = cpu::of(&outcome.results, self.cpus).lost_percent();
+        let lost_percent = cpu_taken::of(&outcome.results, self.cpus).lost_percent();
         let is_disturbed = outcome.reason.is_none() && self.is_disturbed(outcome, lost_percent);
         self.lost_percent.push(lost_percent);
         let repeats = is_disturbed && self.left > 0;
