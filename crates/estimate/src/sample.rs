@@ -1,9 +1,9 @@
 //! The sample: two clusters of every stratum, drawn at random.
 //!
-//! Clusters are lined up, file after file, and cut into strata of about equal size: a large file into
-//! several, small neighbours together into one. Two draws from each stratum are the minimum that shows
-//! its variance, and keep every large file and every part of it in the sample (Cochran, "Sampling
-//! Techniques", 5.A).
+//! Clusters are lined up, file after file, and cut into strata of about equal size: a large file
+//! into several, small neighbours together into one. Two draws from each stratum are the minimum
+//! that shows its variance, and keep every large file and every part of it in the sample (Cochran,
+//! "Sampling Techniques", 5.A).
 
 use std::ops::Range;
 

@@ -86,8 +86,8 @@ impl Source {
         Ok(FileLayout { size_bytes, allocated_bytes: metadata.blocks() * 512, data, is_mapped })
     }
 
-    /// Reads from `offset`, a multiple of a block, until `buffer` is full or the file ends. Fills the
-    /// last block with zeroes. Returns the bytes read, in whole blocks.
+    /// Reads from `offset`, a multiple of a block, until `buffer` is full or the file ends. Fills
+    /// the last block with zeroes. Returns the bytes read, in whole blocks.
     pub fn read(&mut self, offset: u64, buffer: &mut BlockBuffer) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -183,7 +183,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A directory on the disk of this program: /tmp may be a tmpfs, which reports holes differently.
+    /// A directory on the disk of this program: /tmp may be a tmpfs, which reports holes
+    /// differently.
     fn directory() -> tempfile::TempDir {
         let program = std::env::current_exe().unwrap();
         tempfile::tempdir_in(program.parent().unwrap()).unwrap()

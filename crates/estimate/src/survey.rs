@@ -30,7 +30,8 @@ pub enum Nature {
     InnoDb {
         /// Header of the first page.
         tablespace: Tablespace,
-        /// True for a single table with uncompressed pages: only such a table can have page compression.
+        /// True for a single table with uncompressed pages: only such a table can have page
+        /// compression.
         can_compress_pages: bool,
     },
     /// A binary or relay log.

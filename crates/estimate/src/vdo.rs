@@ -50,7 +50,8 @@ impl Packer {
     }
 
     /// Puts a fragment into the fullest bin that has space for it. If none has, writes the fullest
-    /// bin and puts the fragment there; a fragment that is too long is stored as a block of its own.
+    /// bin and puts the fragment there; a fragment that is too long is stored as a block of its
+    /// own.
     pub fn pack(&mut self, owner: usize, fragment_bytes: usize) {
         let fits = self.bins.iter().position(|bin| bin.free_bytes() >= fragment_bytes);
         let place = match fits {
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_fragment_goes_where_it_leaves_least_room() {
-        // 3000 and 2500 lie in bins of their own; 1000 fits both and goes to 3000, so 1500 still finds 2500.
+        // 3000 and 2500 lie in bins of their own; 1000 fits both and goes to 3000, so 1500 still
+        // finds 2500.
         assert_eq!(blocks(&[3000, 2500, 1000, 1500]), 2.0);
     }
 

@@ -39,7 +39,7 @@ pub struct Appraisal {
     pub uncosted: Vec<Uncosted>,
 }
 
-/// What is known beyond the study.
+/// Facts from outside the study.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Supplied<'a> {
     /// Prices that replace those of the study's plan.

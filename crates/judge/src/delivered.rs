@@ -1,5 +1,5 @@
-//! How much of what a database or files read the device delivered. The rest came from memory on the way, the kernel's page
-//! cache first: speed under such reads is not the device's.
+//! How much of what a database or files read the device delivered. The rest came from memory on the
+//! way, the kernel's page cache first: speed under such reads is not the device's.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,8 @@ pub struct FromMemory {
     pub workload: String,
     /// That share of the bytes read, in percent.
     pub percent: f64,
-    /// A configuration under the same workload that the device delivered much more to, with the share that memory did.
+    /// A configuration under the same workload that the device delivered much more to, with the
+    /// share that memory did.
     pub unlike: Option<(String, f64)>,
 }
 
@@ -52,8 +53,8 @@ pub fn from_memory(study: &Study) -> Vec<FromMemory> {
     told.filter(|one| one.percent >= FROM_MEMORY_LEAST_PERCENT).collect()
 }
 
-/// A configuration whose drive moved next to nothing on its media, for what it was given or asked for holds nothing: zeroes, or
-/// blocks that nobody wrote.
+/// A configuration whose drive moved next to nothing on its media, for what it was given or asked
+/// for holds nothing: zeroes, or blocks that nobody wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithoutMedia {
     /// Name of the configuration.
@@ -64,10 +65,12 @@ pub struct WithoutMedia {
     pub host_bytes_per_s: f64,
 }
 
-/// A smaller share of the host's bytes is next to nothing: no data that a database writes compress so far.
+/// A smaller share of the host's bytes is next to nothing: no data that a database writes compress
+/// so far.
 const ON_MEDIA_LEAST_PERCENT: f64 = 1.0;
 
-/// Configurations under workloads whose drives moved next to nothing on their media, in the study's order.
+/// Configurations under workloads whose drives moved next to nothing on their media, in the study's
+/// order.
 pub fn without_media(study: &Study) -> Vec<WithoutMedia> {
     let of_group = |group: &RepeatGroup<'_>| {
         let of = |metric: &'static MetricEntry| {
@@ -124,14 +127,14 @@ impl Share {
     }
 }
 
-/// What the load read from its files, else what InnoDB did from its own.
+/// Bytes that the load read from its files per second, else those that InnoDB read from its own.
 fn asked_bytes_per_s(trial: &Trial) -> Option<f64> {
     figure(trial, metric!("file_read_bytes_per_s"))
         .or_else(|| figure(trial, metric!("innodb_data_read_bytes_per_s")))
 }
 
-/// What the device gave to the process that asked, as the kernel counts it for the process (`read_bytes` of
-/// `/proc/PID/io`); else what it gave to all.
+/// Bytes that the device delivered to the process that asked, as the kernel counts them for the
+/// process (`read_bytes` of `/proc/PID/io`); else those delivered to all processes.
 fn delivered_bytes_per_s(trial: &Trial) -> Option<f64> {
     let is_of_files = figure(trial, metric!("file_read_bytes_per_s")).is_some();
     let of_process = match is_of_files {

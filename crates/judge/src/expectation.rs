@@ -1,7 +1,9 @@
-//! What a study will be able to see, said before it is run: the smallest difference that its repeats should find.
+//! Sensitivity of a study, stated before it runs: the smallest difference that its repeats should
+//! find.
 //!
-//! It rests on how far two runs of one repeat usually differ by chance. That is not known yet, and taken from what the demo's runs
-//! on two shared CPUs differed by (`docs/measuring.md`): some 5 % on a quiet machine, and half of what is lost of its CPUs more.
+//! It depends on how far two runs of one repeat usually differ by chance. That is not known yet,
+//! and is taken from the differences of the demo's runs on two shared CPUs (`docs/measuring.md`):
+//! some 5 % on a quiet machine, and half of the share of its CPUs that is lost in addition.
 
 use assay_study::Calibration;
 
@@ -11,21 +13,23 @@ use crate::statistics::detectable;
 /// Standard deviation of the ratio of two runs of one repeat on a quiet machine, in percent.
 const QUIET_PERCENT: f64 = 5.0;
 
-/// What each percent that is lost of the CPUs adds to it.
+/// Percent of spread that each lost percent of the CPUs adds.
 const PERCENT_OF_LOSS: f64 = 0.5;
 
-/// What to expect of a study.
+/// Expected sensitivity of a study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expectation {
     /// How often runs are repeated.
     pub repeats: u32,
-    /// By how much two runs of one repeat are taken to differ by chance: a standard deviation, in percent.
+    /// By how much two runs of one repeat are taken to differ by chance: a standard deviation, in
+    /// percent.
     pub deviation_percent: f64,
-    /// The smallest difference that is found four times in five, in percent; nothing of a single repeat.
+    /// The smallest difference that is found four times in five, in percent; nothing of a single
+    /// repeat.
     pub detectable_percent: Option<f64>,
 }
 
-/// What so many repeats on such a machine should find.
+/// Expected sensitivity of that many repeats on such a machine.
 #[must_use]
 pub fn expectation(repeats: u32, machine: &Calibration) -> Expectation {
     let deviation_percent = QUIET_PERCENT + PERCENT_OF_LOSS * machine.lost_percent();

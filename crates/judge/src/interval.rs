@@ -7,7 +7,8 @@ use crate::statistics::{Spread, mean, paired};
 /// How often an interval covers the truth.
 pub const LEVEL: f64 = 0.95;
 
-/// No rate and no ratio of a machine is less, or more; within them nothing that costs are made of overflows.
+/// No rate and no ratio of a machine is less, or more; within them nothing that costs are made of
+/// overflows.
 const SOUND: (f64, f64) = (1e-9, 1e18);
 
 /// A figure between the bounds of its 95 % interval, in any unit.
@@ -27,8 +28,8 @@ impl Interval {
         Interval { low: mid, mid, high: mid }
     }
 
-    /// The mean of repeats, which are above zero, with Student's interval of their logarithms; of one repeat no bounds are known.
-    /// Nothing of none.
+    /// The mean of repeats, which are above zero, with Student's interval of their logarithms; of
+    /// one repeat no bounds are known. Nothing of none.
     pub fn of_repeats(values: &[f64]) -> Option<Interval> {
         if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
             return None;
@@ -82,7 +83,8 @@ mod tests {
     fn repeats_bound_their_mean_and_what_has_none_is_left_out() {
         let found = Interval::of_repeats(&[2.0, 2.0, 2.0]).unwrap();
         assert_eq!(found, Interval::exactly(2.0));
-        // The logarithms of 1 and 4 lie ln 2 to each side: Student's t of one degree at 97.5 % is 12.706.
+        // The logarithms of 1 and 4 lie ln 2 to each side: Student's t of one degree at 97.5 % is
+        // 12.706.
         let wide = Interval::of_repeats(&[1.0, 4.0]).unwrap();
         assert!((wide.high / wide.mid / (12.706_f64 * 2_f64.ln()).exp() - 1.0).abs() < 1e-3);
         assert_eq!(Interval::of_repeats(&[3.0]), Some(Interval::exactly(3.0)));

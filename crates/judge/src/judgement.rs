@@ -31,15 +31,16 @@ pub struct Judgement {
     pub margin_percent: f64,
     /// The configuration that others are measured by.
     pub baseline: Option<String>,
-    /// What one configuration differs by from itself; nothing where none ran twice.
+    /// Difference of one configuration from itself; `None` if none ran twice.
     pub noise_floor: Option<NoiseFloor>,
     /// Throughput of each configuration under each load by itself.
     pub levels: Vec<ThroughputLevel>,
-    /// The pairs that the plan names in its order, then every configuration against the baseline by workload and
-    /// configuration; of each pair by metric, then thread counts, at last over all of them.
+    /// The pairs that the plan names in its order, then every configuration against the baseline by
+    /// workload and configuration; of each pair by metric, then thread counts, at last over all of
+    /// them.
     pub comparisons: Vec<JudgedComparison>,
-    /// What each factor does, of pairs that differ in several and have configurations between them, in the order of the
-    /// comparisons.
+    /// Shares of each factor for pairs that differ in several and have configurations between them,
+    /// in the order of the comparisons.
     pub chains: Vec<Chain>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
@@ -109,8 +110,8 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     })
 }
 
-/// Runs that may be compared, and of a configuration × workload × threads without any, those that there are: its
-/// figures carry their marks.
+/// Runs that may be compared, and of a configuration × workload × threads without any, those that
+/// there are: its figures carry their marks.
 fn comparable(trials: &[Measured]) -> Vec<Measured> {
     let is_usable = |trial: &Measured| trial.eligibility == Eligibility::Usable;
     let load = |trial: &Measured| {
@@ -124,8 +125,8 @@ fn comparable(trials: &[Measured]) -> Vec<Measured> {
         .collect()
 }
 
-/// The comparisons of these pairs and metrics alone, over fewer runs or more: what a rule that ends a study early asks
-/// of [`crate::of_interest`].
+/// The comparisons of these pairs and metrics alone, over fewer runs or more: what a rule that ends
+/// a study early asks of [`crate::of_interest`].
 ///
 /// # Errors
 /// A store that cannot be read.
@@ -151,7 +152,7 @@ pub(crate) fn comparisons(
     of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin)
 }
 
-/// What is judged of every study, and what this one's plan asks for.
+/// Metrics that are judged in every study, and those that this plan asks for.
 fn metrics(study: &Study) -> Vec<Metric> {
     let kinds = study.judging.percentiles_by_statement.iter();
     let asked = kinds.filter_map(|kind| Metric::of_statement(kind)).flatten();

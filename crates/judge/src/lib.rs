@@ -1,8 +1,9 @@
-//! From series to verdicts: of every difference between configurations how large it is, within what bounds, and what
-//! may be said of it. All of it is values; `words` makes sentences of them where they are shown.
+//! From series to verdicts: of every difference between configurations how large it is, within what
+//! bounds, and what may be said of it. All of it is values; `words` makes sentences of them where
+//! they are shown.
 //!
-//! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and nothing asks the
-//! machine. What is not known is absent and never zero.
+//! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and
+//! nothing asks the machine. What is not known is absent and never zero.
 
 mod appraisal;
 pub mod delivered;

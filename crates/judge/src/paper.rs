@@ -1,9 +1,9 @@
-//! What was measured beside what a paper printed: by how much one configuration is above another, with the counters
-//! that explain it.
+//! Measured gains beside printed ones: by how much one configuration is above another, with the
+//! counters that explain it.
 //!
-//! The figure is that of Percona's white paper of 2020 (caption of Table 1): `(config − against) / against × 100` of
-//! each thread count, and the plain mean of those. Of repeats the mean is taken first. A thread count that one side
-//! lacks is left out, and said.
+//! The figure is that of Percona's white paper of 2020 (caption of Table 1): `(config − against) /
+//! against × 100` of each thread count, and the plain mean of those. The mean over repeats is taken
+//! first. A thread count that one side lacks is left out, with a remark.
 
 use serde::Serialize;
 
@@ -26,8 +26,8 @@ pub struct Compared {
     pub config: String,
     /// The configuration that it is measured by.
     pub against: String,
-    /// A row for each workload on tables, on each data profile, that both configurations were planned for, and for each of which something
-    /// is printed.
+    /// A row for each workload on tables, on each data profile, that both configurations were
+    /// planned for, and for each of which something is printed.
     pub rows: Vec<ComparedRow>,
 }
 
@@ -38,17 +38,17 @@ pub struct ComparedRow {
     pub data_profile: Option<String>,
     /// The workload.
     pub workload: String,
-    /// What was measured; nothing where no thread count has both configurations.
+    /// Measured gains; `None` if no thread count has both configurations.
     pub measured: Option<RelativeDifferences>,
-    /// What is printed, in percent.
+    /// Printed gain, in percent.
     pub printed_percent: Option<f64>,
-    /// What is printed in words, or how the figure follows from what is.
+    /// The printed words, or how the figure follows from them.
     pub printed_says: Option<String>,
-    /// Whether the difference has the sign that is printed; nothing where either says neither more nor less.
+    /// Whether the difference has the sign that is printed; nothing where either says neither more
+    /// nor less.
     pub direction: Option<Direction>,
     /// Counters of the configuration, and of what it is measured by.
     pub counters: Option<[Counters; 2]>,
-    /// What is missing or flagged.
     pub remarks: Vec<ComparisonRemark>,
 }
 
@@ -62,7 +62,7 @@ pub enum Direction {
     Opposite,
 }
 
-/// What a figure beside a paper's lacks, or what is wrong with it.
+/// Reasons to distrust a figure beside a paper's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComparisonRemark {
     /// Neither configuration is run on it.
@@ -100,7 +100,7 @@ pub enum Missing {
     NotRun,
 }
 
-/// What explains a difference: means over the thread counts compared.
+/// Counters that explain a difference: means over the thread counts compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Counters {
     /// Bytes to media for each transaction: of a model to its flash, else to the device.
@@ -185,8 +185,8 @@ fn row(
     }
 }
 
-/// A difference goes one way if at each thread count every comparable repeat of one side, of two or more, lies above every one
-/// of the other's. What repeats tell either way goes nowhere.
+/// A difference goes one way if at each thread count every comparable repeat of one side, of two or
+/// more, lies above every one of the other's. What repeats tell either way goes nowhere.
 fn direction(
     printed: &Printed,
     metric: &str,
@@ -203,7 +203,8 @@ fn direction(
     is_one_way.then_some(if is_as_printed { Direction::AsPrinted } else { Direction::Opposite })
 }
 
-/// Whether all repeats of the first side are above all of the second's, or below; nothing where they are mixed or too few.
+/// Whether all repeats of the first side are above all of the second's, or below; nothing where
+/// they are mixed or too few.
 fn is_more(metric: &str, sides: &[Vec<&RepeatGroup<'_>>; 2], threads: u32) -> Option<bool> {
     let range = |side: &[&RepeatGroup<'_>]| {
         let group = side.iter().find(|group| group.threads == threads)?.comparable()?;
@@ -221,8 +222,9 @@ fn is_better_higher(metric: &str) -> Option<bool> {
     known.map(|one| one.is_better_higher()).or_else(judged)
 }
 
-/// The study, its runs' results with those of `metrics` that are not stored as results: the percentiles of each kind of statement from
-/// when it was sent, which are kept as distributions, and statistics over a run's seconds, such as `sd(tps)`, which are kept as series.
+/// The study, its runs' results with those of `metrics` that are not stored as results: the
+/// percentiles of each kind of statement from when it was sent, which are kept as distributions,
+/// and statistics over a run's seconds, such as `sd(tps)`, which are kept as series.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -275,7 +277,8 @@ fn counters(side: &[&RepeatGroup<'_>], threads: &[u32]) -> Counters {
     Counters {
         media_write_bytes_per_transaction: media
             .or_else(|| mean(metric!("write_bytes_per_transaction"))),
-        // What was hardly written has no amplification to speak of: a few kilobytes of tables make any figure of it.
+        // What was hardly written has no amplification to speak of: a few kilobytes of tables make
+        // any figure of it.
         drive_write_amplification: mean(metric!("drive_write_amplification"))
             .filter(|one| *one > 0.0 && media.is_none_or(|bytes| bytes >= WRITTEN_LEAST_BYTES)),
         innodb_hit_ratio: mean(metric!("innodb_hit_ratio")),
@@ -287,7 +290,7 @@ fn counters(side: &[&RepeatGroup<'_>], threads: &[u32]) -> Counters {
     }
 }
 
-/// What was left out of the mean and why, and how many runs in it are flagged.
+/// Parts that were left out of the mean and why, and the number of flagged runs in it.
 fn remarks(
     comparison: &Comparison,
     sides: &[Vec<&RepeatGroup<'_>>; 2],

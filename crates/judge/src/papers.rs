@@ -6,9 +6,9 @@ use crate::statistics::{mean, quantile, standard_deviation};
 use assay_study::metrics::{MetricEntry, metric};
 use assay_study::{Series, Trial};
 
-/// The mean of relative differences: of each thread count `(config − against) ÷ against`, and the plain mean of those
-/// (Percona, "Testing the value of ScaleFlux computational storage drive for MySQL", 2020, caption of Table 1). One
-/// thread weighs as much as 256.
+/// The mean of relative differences: of each thread count `(config − against) ÷ against`, and the
+/// plain mean of those (Percona, "Testing the value of ScaleFlux computational storage drive for
+/// MySQL", 2020, caption of Table 1). One thread weighs as much as 256.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RelativeDifferences {
     /// Mean over the thread counts, in percent.
@@ -17,7 +17,8 @@ pub struct RelativeDifferences {
     pub by_threads: Vec<(u32, f64)>,
 }
 
-/// Of (threads, configuration, against); what is not above zero cannot be measured by and is left out. Nothing of nothing.
+/// Relative differences of (threads, configuration, against). A baseline that is not above zero is
+/// left out; `None` if nothing remains.
 pub fn relative_differences(values: &[(u32, f64, f64)]) -> Option<RelativeDifferences> {
     let can_be = values.iter().filter(|(_, _, against)| *against > 0.0);
     let by_threads: Vec<(u32, f64)> = can_be
@@ -28,39 +29,40 @@ pub fn relative_differences(values: &[(u32, f64, f64)]) -> Option<RelativeDiffer
         .then(|| RelativeDifferences { mean_percent: mean(&percents), by_threads })
 }
 
-/// By what factor `value` is an improvement over `base`: how many times the rate, or what fraction of the time turned
-/// over (STEC, "s1120 PCIe accelerators increase performance and reduce TCO for MySQL", 2013, Chart 1: 251 ÷ 27 and
-/// 1168 ÷ 153).
+/// By what factor `value` is an improvement over `base`: how many times the rate, or what fraction
+/// of the time turned over (STEC, "s1120 PCIe accelerators increase performance and reduce TCO for
+/// MySQL", 2013, Chart 1: 251 ÷ 27 and 1168 ÷ 153).
 pub fn improvement_factor(base: f64, value: f64, is_better_higher: bool) -> Option<f64> {
     let factor = if is_better_higher { value / base } else { base / value };
     (base > 0.0 && value > 0.0 && factor.is_finite()).then_some(factor)
 }
 
-/// Statistics of a run's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash DIMMs", 2015: sd,
-/// mean, 95th percentile and maximum of throughput, response time and idle time of the CPUs).
+/// Statistics of a run's seconds as if each were a sample (Percona, "MySQL benchmarks on eXFlash
+/// DIMMs", 2015: sd, mean, 95th percentile and maximum of throughput, response time and idle time
+/// of the CPUs).
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalTable {
     /// A row for each thing sampled that the run has.
     pub rows: Vec<Samples>,
-    /// The 95th percentile of the transactions' response times, in ms: what the row of response times is often taken for.
+    /// The 95th percentile of the transactions' response times, in ms: what the row of response
+    /// times is often taken for.
     pub latency_ms_p95: Option<f64>,
 }
 
-/// What is sampled once a second.
+/// Quantities sampled once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampled {
     /// Transactions per second.
     Throughput,
     /// The 95th percentile of the response times of each second, in ms.
     LatencyP95,
-    /// What is left of a hundred by all CPUs, in percent.
+    /// Idle share of all CPUs, in percent.
     CpuIdle,
 }
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Samples {
-    /// What was sampled.
     #[serde(skip)]
     pub what: Sampled,
     /// Standard deviation.
@@ -75,7 +77,7 @@ pub struct Samples {
     pub seconds: usize,
 }
 
-/// What is sampled, and the series that holds it.
+/// Sampled quantities, each with the series that holds it.
 const SAMPLED: [(Sampled, &MetricEntry); 3] = [
     (Sampled::Throughput, metric!("tps")),
     (Sampled::LatencyP95, metric!("latency_ms_p95")),
@@ -159,8 +161,8 @@ mod tests {
 
     #[test]
     fn a_percentile_of_percentiles_is_not_the_percentile() {
-        // Nine quiet seconds of a hundred transactions and a stalled one of ten: the samples see a tenth of the time, the
-        // transactions a hundredth of themselves.
+        // Nine quiet seconds of a hundred transactions and a stalled one of ten: the samples see a
+        // tenth of the time, the transactions a hundredth of themselves.
         let mut values = vec![10.0; 9];
         values.push(500.0);
         let found = samples(Sampled::LatencyP95, &values).unwrap();

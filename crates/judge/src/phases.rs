@@ -1,7 +1,8 @@
-//! Phases of a study's runs, each judged by itself: figures of every run in it, and verdicts between configurations.
+//! Phases of a study's runs, each judged by itself: figures of every run in it, and verdicts
+//! between configurations.
 //!
-//! A phase is judged as if it were a whole run: the same pairs, the same statistics, the same noise floor made of the same phase
-//! of the configuration that ran twice.
+//! A phase is judged as if it were a whole run: the same pairs, the same statistics, the same noise
+//! floor made of the same phase of the configuration that ran twice.
 
 use anyhow::Result;
 use assay_load::PhasePace;
@@ -17,7 +18,7 @@ use crate::trial::metric::Metric;
 use crate::trial::phase::{OfPhase, buckets, phases};
 use crate::trial::sound::{is_sound, sound_series};
 
-/// What is judged of a phase: the rest is in its figures.
+/// Judged metrics of a phase; its other figures are shown only.
 const JUDGED: [Metric; 2] = [Metric::Throughput, Metric::P99];
 
 /// The phases of a study.
@@ -86,7 +87,7 @@ fn is_paused(study: &Study, name: &str) -> bool {
     its.any(|phase| phase.name == name && phase.pace == PhasePace::Paused)
 }
 
-/// Of one run, each phase and the same as the statistics see it.
+/// Phases of one run, each also in the form that the statistics use.
 fn of_trial(store: &Store, trial: &Trial) -> Result<Vec<(OfPhase, Measured)>> {
     let series = sound_series(store.series(trial.id)?);
     let latencies = store.second_latencies(trial.id)?.unwrap_or_default();

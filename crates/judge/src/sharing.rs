@@ -1,8 +1,8 @@
-//! What servers lose as others join them: of configurations that differ in the number of servers alone, what each server does beside how
-//! many there are.
+//! Loss of each server as others join: for configurations that differ in the number of servers
+//! alone, each server's throughput beside that number.
 //!
-//! Intervals are Student's of the repeats' logarithms, as everywhere; of one repeat no bounds are known. Configurations with a
-//! noisy neighbour are left out: they differ in its load too.
+//! Intervals are Student's of the repeats' logarithms, as everywhere; a single repeat has no
+//! bounds. Configurations with a noisy neighbour are left out: they differ in its load too.
 
 use assay_study::metrics::metric;
 use assay_study::{RigRecord, Study, Trial};

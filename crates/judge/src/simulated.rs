@@ -32,7 +32,8 @@ impl Truth {
         Truth { seconds: 60, rho: 0.5, second: 0.1, trial, timed: 0 }
     }
 
-    /// A run of a configuration whose throughput is `level`; response times are in proportion to it, with a tail.
+    /// A run of a configuration whose throughput is `level`; response times are in proportion to
+    /// it, with a tail.
     pub(crate) fn trial(&self, noise: &mut Noise, key: TrialKey, level: f64) -> Measured {
         let own = level * (self.trial * noise.normal()).exp();
         let tps = autoregression(noise, self.seconds, own, self.second, self.rho);

@@ -1,4 +1,5 @@
-//! Runs of equal configuration, workload and threads taken together: mean, lowest and highest over the repeats.
+//! Runs of equal configuration, workload and threads taken together: mean, lowest and highest over
+//! the repeats.
 //!
 //! No judgement here: intervals and verdicts are the statistics' business.
 

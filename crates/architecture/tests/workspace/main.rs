@@ -6,3 +6,4 @@ mod circles;
 mod guarantees;
 mod map;
 mod methods;
+mod tidy;

@@ -1,4 +1,5 @@
-//! What two sides must share to be compared, beside how safe they are: their workloads and their scale.
+//! Conditions under which two sides may be compared, besides equal durability: the same workload
+//! and the same scale.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,8 @@ use crate::difference::studies::shared_workloads;
 /// Says how events of a rate are spaced; nothing without a rate, which differs then itself.
 const ARRIVALS: &str = "arrivals";
 
-/// Something that both sides should share and do not, as it is on each; nothing where a side has none.
+/// Something that both sides should share and do not, as it is on each; nothing where a side has
+/// none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unlike {
     /// An option of a workload.
@@ -24,9 +26,10 @@ pub enum Unlike {
     },
     /// How many rows of what the tables hold.
     Tables([Option<Tables>; 2]),
-    /// What models are divided by.
+    /// Divisors of the models.
     Scale([Option<DeviceDivisors>; 2]),
-    /// Power cuts that took something from one side alone, or after which a replica took over on one alone.
+    /// Power cuts that took something from one side alone, or after which a replica took over on
+    /// one alone.
     PowerCuts([CutsOfSide; 2]),
 }
 
@@ -41,8 +44,8 @@ pub struct CutsOfSide {
     pub replica: Option<Replication>,
 }
 
-/// In what two configurations differ that makes their figures no answer to one question, each thing once; empty if in
-/// nothing.
+/// In what two configurations differ that makes their figures no answer to one question, each thing
+/// once; empty if in nothing.
 pub fn scale_differences(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Unlike> {
     let mut found = Vec::new();
     for ours in shared_workloads(a.0, b.0) {

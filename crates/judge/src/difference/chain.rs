@@ -1,8 +1,9 @@
-//! What each of several factors does: where two configurations differ in more than one thing, the steps between them that
+//! The share of each factor where two configurations differ in several: steps between them that
 //! differ in fewer, through configurations of the same study.
 //!
-//! A chain changes each factor once and none back, so the ratios of its steps multiply to that of the whole. It says
-//! what a factor does in this order: two factors that work on one another do otherwise in another.
+//! A chain changes each factor once and none back, so the ratios of its steps multiply to that of
+//! the whole. The share of a factor holds for this order: where factors interact, another order
+//! gives other shares.
 
 use std::collections::BTreeSet;
 
@@ -32,11 +33,9 @@ pub struct Chain {
 /// From one configuration to another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What is measured by.
     pub against: String,
-    /// What is judged.
     pub config: String,
-    /// What differs: layers of the rig and server settings, as [`factors`] names them.
+    /// Layers of the rig and server settings that differ, as [`factors`] names them.
     pub factors: Vec<String>,
     /// Throughput over the chain's thread counts.
     pub throughput: Option<JudgedComparison>,
@@ -44,7 +43,8 @@ pub struct Step {
     pub taken: Option<Taken>,
 }
 
-/// Bytes of one configuration for each byte of another, both for a transaction: geometric means over thread counts.
+/// Bytes of one configuration for each byte of another, both for a transaction: geometric means
+/// over thread counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Taken {
     /// The ratio; below 1 the judged one takes fewer.
@@ -53,7 +53,7 @@ pub struct Taken {
     pub is_to_media: bool,
 }
 
-/// Of every pair that is judged, under one workload, and has configurations between.
+/// Chains of every judged pair that has configurations between, under one workload.
 pub(crate) fn chains(
     study: &Study,
     trials: &[Measured],
@@ -93,13 +93,14 @@ fn config<'a>(study: &'a Study, name: &str) -> Option<&'a Config> {
     study.configs.iter().find(|config| config.name == name)
 }
 
-/// What differs between two configurations of these names.
+/// Factors in which two configurations differ, by name.
 fn named(study: &Study, one: &str, other: &str) -> Vec<String> {
     let both = config(study, one).zip(config(study, other));
     both.map_or_else(Vec::new, |(one, other)| factors(one, other))
 }
 
-/// The names from `against` to `judged` by the most steps, the first by the plan's order; nothing where there is but one.
+/// The names from `against` to `judged` by the most steps, the first by the plan's order; nothing
+/// where there is but one.
 fn path(study: &Study, keys: &[&TrialKey], judged: &Side, against: &Side) -> Option<Vec<String>> {
     let is_run = |name: &str| {
         keys.iter().any(|key| key.config == name && key.workload == judged.workload)
@@ -145,7 +146,7 @@ fn shared_threads(keys: &[&TrialKey], workload: &str, path: &[String]) -> Option
     (!shared.is_empty()).then_some(shared)
 }
 
-/// What the runs of a chain's configurations counted.
+/// Results of the runs of a chain's configurations.
 struct Counted<'a> {
     study: &'a Study,
     groups: &'a [RepeatGroup<'a>],
@@ -167,7 +168,8 @@ impl Counted<'_> {
         to_media.or_else(|| Some(Taken { ratio: ratio(to_device)?, is_to_media: false }))
     }
 
-    /// The mean over the thread counts of the logarithm; nothing where one has no figure above zero.
+    /// The mean over the thread counts of the logarithm; nothing where one has no figure above
+    /// zero.
     fn log_mean(
         &self,
         workload: &str,
@@ -216,7 +218,8 @@ mod tests {
     use crate::statistics::simulated::Noise;
     use assay_study::{DiskRecord, Media};
 
-    /// Plain and compressing drives with the doublewrite buffer on and off: throughput and bytes of each.
+    /// Plain and compressing drives with the doublewrite buffer on and off: throughput and bytes of
+    /// each.
     const FOUR: [(&str, bool, bool, f64, f64); 4] = [
         ("plain on", false, true, 1000.0, 40e3),
         ("plain off", false, false, 1250.0, 24e3),

@@ -1,4 +1,5 @@
-//! Under what each of two studies was run, where that differs: it forbids no comparison, but whoever reads one must see it.
+//! Under what each of two studies was run, where that differs: it forbids no comparison, but
+//! whoever reads one must see it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use assay_study::{Config, RigLayer, RunState, Study, Trial};
 /// Something that was not the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Circumstance {
-    /// What: a setting, a layer of the rig, a fact of the machine, a length.
+    /// A setting, a layer of the rig, a fact of the machine, or a duration.
     pub what: String,
     /// How it was where is measured by, if it was there at all.
     pub a: Option<Value>,
@@ -29,8 +30,8 @@ pub enum Value {
         /// The last.
         last: String,
     },
-    /// Memory. One machine's kernel keeps some kilobytes more for itself from one start to the next, so finer units
-    /// would differ.
+    /// Memory. One machine's kernel keeps some kilobytes more for itself from one start to the
+    /// next, so finer units would differ.
     Memory {
         /// In tenths of a GiB.
         gib_tenths: u64,
@@ -39,9 +40,9 @@ pub enum Value {
     Repeats(u32),
     /// Whole seconds of the shortest run and the longest.
     Lengths {
-        /// Of the shortest.
+        /// Length of the shortest run.
         least_s: f64,
-        /// Of the longest.
+        /// Length of the longest run.
         most_s: f64,
     },
     /// Which form of a plan was run.
@@ -55,15 +56,15 @@ pub enum Value {
 pub enum Form {
     /// As it stands.
     Full,
-    /// What its `[quick]` makes of it.
+    /// The form that `[quick]` makes of the plan.
     Quick,
 }
 
 /// Facts of the machine that say where a study lies and not what it was run on.
 const FACTS_OF_PLACE: [&str; 1] = ["location"];
 
-/// Whether others tell a layer of a rig already: a model's scale and where its numbers are from, by the disk; how many
-/// rows, by what must be alike.
+/// Whether others tell a layer of a rig already: a model's scale and where its numbers are from, by
+/// the disk; how many rows, by what must be alike.
 fn is_told(layer: &RigLayer) -> bool {
     matches!(layer, RigLayer::Scale(_) | RigLayer::Numbers { .. } | RigLayer::Tables(_))
 }
@@ -106,7 +107,7 @@ fn of_machine(study: &Study) -> BTreeMap<String, Value> {
     facts.map(told).collect()
 }
 
-/// Of `16303412 kB`, as the kernel has it (`/proc/meminfo`).
+/// Parses `16303412 kB`, the kernel's form (`/proc/meminfo`).
 fn memory(kilobytes: &str) -> Option<Value> {
     let kib: f64 = kilobytes.strip_suffix("kB")?.trim().parse().ok()?;
     let gib_tenths = (kib / f64::from(1 << 20) * 10.0).round_ties_even() as u64;

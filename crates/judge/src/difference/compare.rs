@@ -1,16 +1,17 @@
-//! How far one configuration lies from another, within what bounds, and how significant that would be if there were no
-//! difference.
+//! How far one configuration lies from another, within what bounds, and how significant that would
+//! be if there were no difference.
 //!
-//! Everything is computed on logarithms and told as ratios: a factor is the same in both directions, and a mean over
-//! thread counts does not favour the largest figures.
+//! Everything is computed on logarithms and told as ratios: a factor is the same in both
+//! directions, and a mean over thread counts does not favour the largest figures.
 //!
-//! **What is repeated decides.** A repeat holds every run once, with the same draws, in random order: a randomised complete
-//! block design. So with two repeats and more the unit is the repeat: the interval is Student's, of the paired
-//! differences, and what varies within a run and from run to run is in it alike. A bootstrap of seconds and few repeats
-//! would be too narrow (Davison and Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on
-//! hierarchical data; a test shows it). With one repeat only seconds vary: what a second run would have been is then
-//! known from a configuration that ran twice (see [`crate::difference::noise`]), and where there is none, the result
-//! says so and is weaker for it.
+//! **What is repeated decides.** A repeat holds every run once, with the same draws, in random
+//! order: a randomised complete block design. So with two repeats and more the unit is the repeat:
+//! the interval is Student's, of the paired differences, and what varies within a run and from run
+//! to run is in it alike. A bootstrap of seconds and few repeats would be too narrow (Davison and
+//! Hinkley, "Bootstrap methods and their application", 1997, section 3.8, on hierarchical data; a
+//! test shows it). With one repeat only seconds vary: what a second run would have been is then
+//! known from a configuration that ran twice (see [`crate::difference::noise`]), and where there is
+//! none, the result says so and is weaker for it.
 
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 use assay_study::TrialKey;
 
-/// What an interval rests on.
+/// Data from which an interval is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -32,8 +33,8 @@ pub enum Basis {
     Repeats,
     /// Repeats of two studies, which have nothing in common.
     SeparateRepeats,
-    /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no
-    /// floor measured within one of them tells it.
+    /// Two studies, of which one has a single repeat: how two runs of the same would differ is
+    /// known of neither, and no floor measured within one of them tells it.
     SeparateRuns,
     /// Power cuts, which have nothing in common.
     PowerCuts,
@@ -48,7 +49,8 @@ pub enum Basis {
 pub struct ComparedRuns<'a> {
     /// Runs of the baseline.
     pub base: Vec<&'a Measured>,
-    /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they are of two studies.
+    /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they
+    /// are of two studies.
     pub other: Vec<&'a Measured>,
     /// Runs of either that are done and are not among them, for they are flagged as not comparable.
     pub left_out: Vec<TrialKey>,
@@ -58,11 +60,13 @@ pub struct ComparedRuns<'a> {
 const REPEATS_LEAST: usize = 2;
 
 impl<'a> ComparedRuns<'a> {
-    /// Of the runs of both sides. A run that failed forbids a verdict; one that is not comparable is left out if
-    /// repeats enough remain without it, for what made it so was this machine and not the configuration.
+    /// Compares the runs of both sides. A failed run forbids a verdict. A run that is not
+    /// comparable is left out if enough repeats remain: the machine made it so, and not the
+    /// configuration.
     ///
     /// # Errors
-    /// Why there is no verdict.
+    ///
+    /// The reason why there is no verdict.
     pub fn of(
         mut base: impl Iterator<Item = &'a Measured>,
         mut other: impl Iterator<Item = &'a Measured>,
@@ -104,7 +108,7 @@ impl<'a> ComparedRuns<'a> {
 /// A difference and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// What is compared of the baseline: the mean over its runs, in the metric's unit.
+    /// Mean of the baseline's runs, in the metric's unit.
     pub baseline_value: f64,
     /// The same of the other.
     pub value: f64,
@@ -116,7 +120,6 @@ pub struct Difference {
     pub difference: f64,
     /// Its interval.
     pub difference_interval: (f64, f64),
-    /// What the intervals rest on.
     pub basis: Basis,
     /// Repeats compared; of two studies those of the one with fewer.
     pub repeats: usize,
@@ -133,8 +136,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what is independent
-    /// averages out.
+    /// How far the noise floor of as many repeats and thread counts reaches, as a logarithm: what
+    /// is independent averages out.
     pub fn floor(&self, noise: &NoiseSpread) -> f64 {
         noise.reach(self.repeats * self.thread_counts)
     }
@@ -145,8 +148,8 @@ impl Difference {
     }
 }
 
-/// Compares runs whose n-th are of the same repeat; with several thread counts, over all of them. Nothing where a
-/// figure is absent or nothing tells how it varies.
+/// Compares runs whose n-th are of the same repeat; with several thread counts, over all of them.
+/// Nothing where a figure is absent or nothing tells how it varies.
 pub fn within_study(
     metric: Metric,
     strata: &[ComparedRuns<'_>],
@@ -173,7 +176,8 @@ pub(crate) fn estimated(
     let is_block_whole = pairs.iter().all(|one| one.len() == repeats);
     let spreads = match is_block_whole {
         true => (paired(&logs), paired(&plain)),
-        // Where one thread count has fewer repeats they are no blocks over all of them any more; each has its own spread.
+        // Where one thread count has fewer repeats they are no blocks over all of them any more;
+        // each has its own spread.
         false => (
             each_paired(&pairs, |[a, b]| (b.value / a.value).ln()),
             each_paired(&pairs, |[a, b]| b.value - a.value),
@@ -212,8 +216,8 @@ fn logs(pairs: &[Vec<[RunFigure; 2]>]) -> Vec<f64> {
     by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
 }
 
-/// Compares runs of two studies. With a single repeat on a side the interval is that of these runs alone
-/// ([`Basis::SeparateRuns`]), on which no verdict rests.
+/// Compares runs of two studies. With a single repeat on a side the interval is that of these runs
+/// alone ([`Basis::SeparateRuns`]), on which no verdict rests.
 pub fn between_studies(
     metric: Metric,
     strata: &[ComparedRuns<'_>],
@@ -267,7 +271,8 @@ pub fn between_studies(
     Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
 }
 
-/// Compares samples that share nothing and are no runs: of positive values. Nothing where one has fewer than two.
+/// Compares samples that share nothing and are no runs: of positive values. Nothing where one has
+/// fewer than two.
 pub(crate) fn between_samples(a: &[f64], b: &[f64], seed: u64) -> Option<Difference> {
     let logs = [a, b].map(|values| values.iter().map(|value| value.ln()).collect::<Vec<f64>>());
     let (log, plain) = (unpaired(&logs[0], &logs[1])?, unpaired(a, b)?);
@@ -330,14 +335,15 @@ fn mean_of(spreads: &[Spread]) -> Spread {
     Spread::of_parts(value, &parts)
 }
 
-/// Of one repeat: from its seconds, and from the noise floor where there is one.
+/// Spread of a single repeat: from its seconds, and from the noise floor where there is one.
 fn single(pairs: &[Vec<[RunFigure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
     let firsts: Vec<[RunFigure; 2]> =
         pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
     let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
     let mut all = mean_of(&spreads?);
     if let Some(noise) = noise {
-        // All thread counts lean on the same estimate, so together they know it no better than one does.
+        // All thread counts lean on the same estimate, so together they know it no better than one
+        // does.
         all.df = noise.df;
     }
     let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
@@ -363,7 +369,8 @@ fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spr
     let Some(noise) = noise else {
         return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
     };
-    // What the A/A runs' spread does not hold is what these runs vary more within than the A/A runs did.
+    // What the A/A runs' spread does not hold is what these runs vary more within than the A/A runs
+    // did.
     let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
     let beyond = (here - noise.within).max(0.0);
     let error = (noise.deviation.powi(2) + beyond).sqrt();

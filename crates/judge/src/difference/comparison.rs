@@ -1,5 +1,5 @@
-//! One configuration beside another, told in full: how far it lies from it, with p corrected over the thread counts,
-//! and the verdict.
+//! One configuration beside another, told in full: how far it lies from it, with p corrected over
+//! the thread counts, and the verdict.
 
 use crate::difference::compare::{ComparedRuns, Difference};
 use crate::difference::noise::NoiseSpread;
@@ -20,19 +20,20 @@ pub struct JudgedComparison {
     pub workload: String,
     /// Connections; absent over all thread counts that both have.
     pub threads: Option<u32>,
-    /// The configuration measured by: the baseline, or, of a workload that it is not run on, the first configuration
-    /// that is.
+    /// The configuration measured by: the baseline, or, of a workload that it is not run on, the
+    /// first configuration that is.
     pub baseline: String,
     /// The configuration judged.
     pub config: String,
-    /// The workload of the configuration measured by, where that is another one: on another data profile.
+    /// The workload of the configuration measured by, where that is another one: on another data
+    /// profile.
     pub against_workload: Option<String>,
-    /// The place in the plan's list of the question that it answers; nothing where the plan does not ask for it.
+    /// The place in the plan's list of the question that it answers; nothing where the plan does
+    /// not ask for it.
     pub question: Option<usize>,
-    /// What of it.
     pub metric: Metric,
-    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is better. Below 1 it
-    /// is worse.
+    /// By what factor it is better, as STEC's paper tells it: the ratio, turned over where less is
+    /// better. Below 1 it is worse.
     pub improvement_factor: Option<f64>,
     /// How large the difference is, where that can be told.
     pub difference: Option<Difference>,
@@ -40,7 +41,6 @@ pub struct JudgedComparison {
     pub p_corrected: Option<f64>,
     /// The share that does not matter.
     pub margin: f64,
-    /// What may be said.
     pub verdict: Verdict,
     /// Runs that are done and have no part in it, for they are flagged as not comparable.
     pub left_out: Vec<TrialKey>,
@@ -55,7 +55,8 @@ impl JudgedComparison {
     }
 }
 
-/// The configuration that others of the study are measured by: as the plan names it, else the first.
+/// The configuration that others of the study are measured by: as the plan names it, else the
+/// first.
 pub fn baseline_of(study: &Study) -> Option<String> {
     study
         .judging

@@ -1,10 +1,10 @@
-//! The throughput of one configuration under one load by itself, with its interval: what figures that are made of it
-//! inherit.
+//! The throughput of one configuration under one load by itself, with its interval: what figures
+//! that are made of it inherit.
 //!
-//! As with differences, what is repeated decides. Of two repeats and more the interval is Student's, of the mean of
-//! their logarithms. Of one it is the spread of a configuration that ran twice, whose variance is that of two runs and
-//! so twice that of one; without such a configuration only what its seconds leave open is known, and of a run without
-//! seconds nothing.
+//! As with differences, what is repeated decides. Of two repeats and more the interval is
+//! Student's, of the mean of their logarithms. Of one it is the spread of a configuration that ran
+//! twice, whose variance is that of two runs and so twice that of one; without such a configuration
+//! only what its seconds leave open is known, and of a run without seconds nothing.
 
 use serde::Serialize;
 
@@ -27,11 +27,12 @@ pub struct ThroughputLevel {
     pub threads: u32,
     /// Transactions per second: the mean over the repeats and its interval.
     pub tps: Interval,
-    /// What the interval rests on; nothing where it has no width because nothing tells how wide it is.
+    /// Data behind the interval; `None` if nothing tells its width.
     pub basis: Option<Basis>,
 }
 
-/// Of every configuration × workload × threads that has throughput, in the order of the runs.
+/// Levels of every configuration × workload × threads that has throughput, in the order of the
+/// runs.
 pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<ThroughputLevel> {
     let mut found: Vec<ThroughputLevel> = Vec::new();
     for trial in trials {

@@ -1,4 +1,5 @@
-//! Two configurations, or two studies: whether they may be compared, how far they lie apart, and what may be said of that.
+//! Two configurations, or two studies: whether they may be compared, how far they lie apart, and
+//! what may be said of that.
 
 pub(crate) mod alike;
 pub(crate) mod chain;

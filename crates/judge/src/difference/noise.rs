@@ -1,13 +1,16 @@
-//! The noise floor: how far two runs of one configuration lie apart that differ in nothing but that they are two.
+//! The noise floor: how far two runs of one configuration lie apart that differ in nothing but that
+//! they are two.
 //!
-//! A *A/A run* is a configuration that is another one run again. Each repeat in which both ran is a difference whose truth
-//! is zero, so the mean of its square is the variance of a difference of two runs, with as many degrees of freedom as
-//! there are differences. The differences of one workload are taken together over thread counts and repeats if there
-//! are at least [`POOLED_LEAST`] of them, else those of the whole study.
+//! A *A/A run* is a configuration that is another one run again. Each repeat in which both ran is a
+//! difference whose truth is zero, so the mean of its square is the variance of a difference of two
+//! runs, with as many degrees of freedom as there are differences. The differences of one workload
+//! are taken together over thread counts and repeats if there are at least [`POOLED_LEAST`] of
+//! them, else those of the whole study.
 //!
-//! From fewer than [`KNOWN_LEAST`] there is no floor. Intervals of one repeat may rest on them all the same: they widen with
-//! Student's t as far as so few deserve. A limit that stands by itself would not be told from one by chance: of one
-//! difference t is 12.7, and a pair that differs by 2 % would make a floor of 30.
+//! From fewer than [`KNOWN_LEAST`] there is no floor. Intervals of one repeat may rest on them all
+//! the same: they widen with Student's t as far as so few deserve. A limit that stands by itself
+//! would not be told from one by chance: of one difference t is 12.7, and a pair that differs by 2
+//! % would make a floor of 30.
 
 use serde::Serialize;
 
@@ -19,11 +22,12 @@ use crate::trial::metric::Metric;
 /// Fewer differences than this are not a spread of their own.
 const POOLED_LEAST: usize = 4;
 
-/// From so many differences on a floor is known: in 95 of 100 cases it is then less than 2.2 times what it would be if
-/// the spread were known exactly (with three 2.6, with two 3.8, with one 12.7 times; a test shows it).
+/// From so many differences on a floor is known: in 95 of 100 cases it is then less than 2.2 times
+/// what it would be if the spread were known exactly (with three 2.6, with two 3.8, with one 12.7
+/// times; a test shows it).
 pub(crate) const KNOWN_LEAST: f64 = 4.0;
 
-/// What the differences of one configuration with itself come to.
+/// Spread of the differences of one configuration with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoiseSpread {
     /// Standard deviation of the log ratio of two runs of one configuration.
@@ -50,7 +54,8 @@ impl NoiseSpread {
         self.df >= KNOWN_LEAST
     }
 
-    /// The log ratio that the mean of `repeats` differences of one configuration with itself stays below in 95 of 100 cases.
+    /// The log ratio that the mean of `repeats` differences of one configuration with itself stays
+    /// below in 95 of 100 cases.
     pub fn reach(&self, repeats: usize) -> f64 {
         t_quantile(0.5 + LEVEL / 2.0, self.df) * self.deviation / (repeats.max(1) as f64).sqrt()
     }
@@ -69,18 +74,17 @@ struct OfItself {
 pub struct NoiseFloor {
     /// Configurations that ran under two names: the configuration and its A/A run.
     pub configs: Vec<(String, String)>,
-    /// What was seen, by workload, thread count and metric.
+    /// Observed differences by workload, thread count and metric.
     pub seen: Vec<Seen>,
 }
 
-/// What was seen of one configuration against itself.
+/// Differences of one configuration from itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Seen {
     /// The workload.
     pub workload: String,
     /// Connections.
     pub threads: u32,
-    /// What is compared.
     pub metric: Metric,
     /// The A/A run ÷ the configuration, repeat by repeat.
     pub ratios: Vec<f64>,
@@ -88,8 +92,8 @@ pub struct Seen {
     pub spread: NoiseSpread,
     /// Whether it is the whole study's, as this workload has too few.
     pub is_of_study: bool,
-    /// The noise floor of one repeat: the difference, in percent, that one configuration stays below against itself in
-    /// 95 of 100 cases. Nothing where it is known from too few differences.
+    /// The noise floor of one repeat: the difference, in percent, that one configuration stays
+    /// below against itself in 95 of 100 cases. Nothing where it is known from too few differences.
     pub floor_percent: Option<f64>,
 }
 
@@ -100,7 +104,7 @@ pub struct AaRuns<'a> {
 }
 
 impl<'a> AaRuns<'a> {
-    /// Of these runs, where `aa_runs` says which configuration is which one's A/A run.
+    /// The noise floor of these runs; `aa_runs` says which configuration is whose A/A run.
     pub fn of(
         trials: &'a [Measured],
         aa_runs: &std::collections::BTreeMap<String, String>,
@@ -130,7 +134,8 @@ impl<'a> AaRuns<'a> {
         self.pairs.iter().filter_map(of_pair).collect()
     }
 
-    /// The spread that differences of `workload` have if nothing differs; nothing where no configuration ran twice.
+    /// The spread that differences of `workload` have if nothing differs; nothing where no
+    /// configuration ran twice.
     pub fn spread(&self, metric: Metric, workload: &str) -> Option<NoiseSpread> {
         self.pooled(metric, workload).map(|(spread, _)| spread)
     }
@@ -190,8 +195,9 @@ mod tests {
     use super::*;
     use crate::statistics::simulated::Noise;
 
-    /// How many times higher than with a spread that is known exactly (1.96 deviations) a floor of so many differences
-    /// is in the worst of 20 cases, and how often a difference of the configuration with itself stays below it.
+    /// How many times higher than with a spread that is known exactly (1.96 deviations) a floor of
+    /// so many differences is in the worst of 20 cases, and how often a difference of the
+    /// configuration with itself stays below it.
     fn floors_of(differences: usize) -> (f64, f64) {
         let mut noise = Noise::new(differences as u64);
         let mut below = 0;

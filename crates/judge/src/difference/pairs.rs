@@ -1,7 +1,8 @@
-//! Which pairs of a study are compared, and in which order: those that its plan asks about, then every configuration
-//! against the baseline.
+//! Which pairs of a study are compared, and in which order: those that its plan asks about, then
+//! every configuration against the baseline.
 //!
-//! [`of_interest`] is what the plan asks; a headline speaks of these, and runs are best spent on them.
+//! [`of_interest`] is what the plan asks; a headline speaks of these, and runs are best spent on
+//! them.
 
 use assay_study::{AskedPair, Study, TrialKey};
 
@@ -26,16 +27,16 @@ impl Side {
 /// Two configurations under one workload, or one or two on two data profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
-    /// What is judged.
     pub judged: Side,
-    /// What it is measured by.
+    /// The baseline of the pair.
     pub against: Side,
-    /// The place in the plan's list of the question that it belongs to; nothing where the plan does not ask about it.
+    /// The place in the plan's list of the question that it belongs to; nothing where the plan does
+    /// not ask about it.
     pub question: Option<usize>,
 }
 
-/// The pairs that the study asks about, of which both sides are planned, in the order of its questions: those that its
-/// plan names, else every configuration against the baseline.
+/// The pairs that the study asks about, of which both sides are planned, in the order of its
+/// questions: those that its plan names, else every configuration against the baseline.
 pub fn of_interest(study: &Study) -> Vec<Pair> {
     let keys: Vec<&TrialKey> = study.trials.iter().map(|trial| &trial.key).collect();
     let asked = asked(study, &keys);
@@ -93,7 +94,8 @@ fn sides(study: &Study, asked: &AskedPair) -> Vec<(Side, Side)> {
     both.collect()
 }
 
-/// Every configuration against the baseline, or, of a workload that it is not run on, the first that is.
+/// Every configuration against the baseline, or, of a workload that it is not run on, the first
+/// that is.
 fn against_baseline(study: &Study, keys: &[&TrialKey]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for workload in &study.workloads {

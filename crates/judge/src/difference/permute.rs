@@ -1,4 +1,4 @@
-//! What is permuted: whole repeats where there are enough of them, else blocks of time within repeats.
+//! Units of permutation: whole repeats if there are enough, else blocks of time within repeats.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use assay_study::SecondLatency;
 /// With fewer repeats than this no permutation of them can be significant at 5 %: 2 ÷ 2⁶ is 3 %.
 const REPEATS_TO_PERMUTE: usize = 6;
 
-/// What is exchanged as a whole.
+/// Units that are exchanged as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Units {
     /// Repeats, in each of which both configurations ran.
@@ -27,18 +27,16 @@ pub enum Units {
     },
 }
 
-/// What was permuted, and what came of it.
+/// A permutation test: its units and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permutation {
-    /// What the units are.
     pub of: Units,
     /// How many there are.
     pub units: usize,
-    /// What was found.
     pub permuted: Permuted,
 }
 
-/// Of the log ratios of repeats if there are enough, else of blocks of time within them.
+/// Permutes the log ratios of repeats if there are enough, else of blocks of time within them.
 pub(crate) fn permutation(
     metric: Metric,
     strata: &[ComparedRuns<'_>],
@@ -69,16 +67,16 @@ pub(crate) fn permutation(
     Some(Permutation { of, units: differences.len(), permuted })
 }
 
-/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what is left of a block is
-/// left out.
+/// Differences of the means of blocks of `length` seconds, as shares of the baseline's mean; what
+/// is left of a block is left out.
 fn of_blocks(a: &[f64], b: &[f64], length: usize) -> Vec<f64> {
     let level = mean(a);
     let blocks = a.chunks_exact(length).zip(b.chunks_exact(length));
     blocks.map(|(a, b)| (mean(b) - mean(a)) / level).collect()
 }
 
-/// Differences of the share of transactions above the percentile of both configurations together, block by block: if
-/// the configurations do not differ, neither has more of them.
+/// Differences of the share of transactions above the percentile of both configurations together,
+/// block by block: if the configurations do not differ, neither has more of them.
 fn of_latency_blocks(a: &Measured, b: &Measured, tail: f64, length: usize) -> Vec<f64> {
     let sides = [a.latencies.seconds(), b.latencies.seconds()];
     let Some(bucket) = bucket_above(&sides, tail) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! Why nothing more can be said of a difference, as values: whoever shows a verdict finds the words.
+//! Why nothing more can be said of a difference, as values: whoever shows a verdict finds the
+//! words.
 
 use crate::difference::verdict::Conclusion;
 use crate::trial::figure::Absent;
@@ -15,26 +16,29 @@ pub enum Reason {
     NoSharedRepeat,
     /// A run has no such figure.
     FigureAbsent(TrialKey, Absent),
-    /// There is one repeat, of which neither its seconds nor a configuration that ran twice tells how it varies.
+    /// There is one repeat, of which neither its seconds nor a configuration that ran twice tells
+    /// how it varies.
     SpreadUnknown,
-    /// Of two studies one has a single repeat: how far its runs lie apart is not known.
+    /// One of two studies has a single repeat, so the spread of its runs is unknown.
     SeparateRuns,
     /// There is one repeat and no configuration ran twice: how runs differ is not known.
     OneRun,
-    /// There is one repeat, held against the spread of a configuration that ran twice; a configuration that collects or
-    /// compresses may vary more from run to run.
+    /// There is one repeat, held against the spread of a configuration that ran twice; a
+    /// configuration that collects or compresses may vary more from run to run.
     OneRunAndFloor,
-    /// There is one repeat, and too few differences of a configuration with itself to know how runs differ: the interval
-    /// is as wide as that leaves it.
+    /// There is one repeat, and too few differences of a configuration with itself to know how runs
+    /// differ: the interval is as wide as that leaves it.
     FloorUnknown {
         /// How many there are.
         differences: u64,
     },
     /// It is within the noise floor.
     WithinFloor {
-        /// What one configuration stays below against itself in 95 of 100 cases, in percent.
+        /// Difference below which one configuration stays from itself in 95 of 100 cases, in
+        /// percent.
         floor_percent: f64,
-        /// Differences of a configuration with itself that this is known from: few make a floor that is high by chance.
+        /// Differences of a configuration with itself that this is known from: few make a floor
+        /// that is high by chance.
         differences: u64,
     },
     /// Chance would make such a difference too often.
@@ -46,7 +50,8 @@ pub enum Reason {
         /// Whether the correction for the thread counts raised it.
         is_corrected: bool,
     },
-    /// Power cuts took something from this configuration: what came up again is less than what was there.
+    /// Power cuts took something from this configuration: what came up again is less than what was
+    /// there.
     LostInPowerCuts(String),
     /// There are not two power cuts of both.
     TooFewPowerCuts,
@@ -54,7 +59,7 @@ pub enum Reason {
     IntervalHasBothSigns,
     /// One thread count points one way and another, or all of them together, the other way.
     DependsOnThreads {
-        /// What would be said over all of them.
+        /// The conclusion over all of them.
         over_all: Conclusion,
         /// Thread counts with a direction.
         directions: Vec<(u32, Conclusion)>,

@@ -11,7 +11,7 @@ use crate::difference::verdict::{Conclusion, p_of};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
-/// Of every pair, metric by metric.
+/// Comparisons of every pair, metric by metric.
 pub(crate) fn of_pairs(
     pairs: &[Pair],
     metrics: &[Metric],

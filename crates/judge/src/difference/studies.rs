@@ -23,18 +23,16 @@ pub struct Chosen<'a> {
     pub config: &'a Config,
 }
 
-/// What is asked.
+/// A question about two studies.
 #[derive(Debug)]
 pub struct Between<'a> {
-    /// What is measured by.
+    /// The baseline.
     pub a: Chosen<'a>,
-    /// What is judged.
     pub b: Chosen<'a>,
     /// Whether both are of one study, so that repeats are pairs.
     pub is_one_study: bool,
     /// The share that does not matter; the study's unless given.
     pub margin: Option<f64>,
-    /// What is compared.
     pub metrics: &'a [Metric],
 }
 
@@ -49,7 +47,7 @@ pub struct Lone {
     pub threads: Option<Vec<u32>>,
 }
 
-/// What is not compared, for only one side has it.
+/// Workloads and thread counts that only one side has, which are not compared.
 pub fn lone(a: (&Study, &Config), b: (&Study, &Config)) -> Vec<Lone> {
     let (ours, theirs) = (planned(a), planned(b));
     only_in(&ours, &theirs, false).chain(only_in(&theirs, &ours, true)).collect()
@@ -79,7 +77,8 @@ fn only_in(
     })
 }
 
-/// Compares two configurations workload by workload; what one side lacks is left out, and told by [`lone`].
+/// Compares two configurations workload by workload; what one side lacks is left out, and told by
+/// [`lone`].
 ///
 /// # Errors
 /// A store that cannot be read.

@@ -1,17 +1,22 @@
-//! What may be said of a difference: better, worse, equivalent, or that it cannot be told.
+//! Verdicts on a difference: better, worse, equivalent, or inconclusive.
 //!
-//! With the interval at 95 %, the margin m and p, the larger of the interval's own p and that of the permutation test
-//! (where its units are enough to be significant at all), corrected by Holm over the thread counts of the workload:
+//! With the interval at 95 %, the margin m, and p, the larger of the interval's own p and that of
+//! the permutation test (where its units are enough to be significant at all), corrected by Holm
+//! over the thread counts of the workload:
 //!
-//! 1. A run that failed: no verdict. One that is flagged as not comparable is left out, which is told, if two repeats remain; else no verdict.
-//! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided tests; Schuirmann, 1987; at 2.5 %
-//!    each, so that the one interval that is printed serves both questions).
-//! 3. The interval leaves 1 out, p ≤ 5 %, and the difference is beyond the noise floor: **better** or **worse**.
-//! 4. Else it **cannot be told**, and how many more repeats would, if the difference and its variance are what they look like.
+//! 1. A run that failed: no verdict. A run that is flagged as not comparable is left out, which the
+//!    report says, if two repeats remain; else no verdict.
+//! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided
+//!    tests; Schuirmann, 1987; at 2.5 % each, so that the one interval that is printed serves both
+//!    questions).
+//! 3. The interval excludes 1, p ≤ 5 %, and the difference is beyond the noise floor: **better** or
+//!    **worse**.
+//! 4. Else it **cannot be told**, with the number of further repeats that would decide if the
+//!    difference and its variance are as observed.
 //!
-//! One repeat without a noise floor never says equivalent, and what it says is said of that one run. Of two studies
-//! that lack a second repeat on either side nothing tells what lies between them, a noise floor within one of them
-//! included: what these runs showed is said, and no verdict.
+//! One repeat without a noise floor never yields "equivalent", and its statement holds for that one
+//! run. Where either of two studies lacks a second repeat, nothing tells the spread between them, a
+//! noise floor within one of them included: the runs are described, without a verdict.
 
 use serde::Serialize;
 
@@ -71,8 +76,9 @@ impl Verdict {
         matches!(self.reason, Some(Reason::OneRun | Reason::OneRunAndFloor))
     }
 
-    /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for
-    /// what is lost at another, so where they point both ways there is none over all.
+    /// The verdict over all thread counts in the light of those at each: what is gained at one does
+    /// not make up for what is lost at another, so where they point both ways there is none over
+    /// all.
     pub(crate) fn beside(mut self, each: &[(u32, Conclusion)]) -> Verdict {
         let directions: Vec<(u32, Conclusion)> =
             each.iter().copied().filter(|one| one.1.has_direction()).collect();
@@ -92,7 +98,8 @@ impl Verdict {
 /// The share of false alarms that a family of tests may have.
 pub(crate) const ALPHA: f64 = 1.0 - LEVEL;
 
-/// The p that counts before it is corrected; the permutation test has a say where `family` tests together leave it one.
+/// The p that counts before it is corrected; the permutation test has a say where `family` tests
+/// together leave it one.
 pub(crate) fn p_of(difference: &Difference, family: usize) -> f64 {
     let permuted = difference.permutation.as_ref().map(|one| one.permuted);
     let has_a_say = |one: &Permuted| one.p_least * family as f64 <= ALPHA;
@@ -135,7 +142,7 @@ fn has_direction(difference: &Difference) -> bool {
     low > 1.0 || high < 1.0
 }
 
-/// What a verdict of one repeat is not known to hold for.
+/// The reason why a verdict of one repeat may not hold for others.
 fn one_run(basis: Basis) -> Option<Reason> {
     match basis {
         Basis::OneRepeat => Some(Reason::OneRun),
@@ -181,7 +188,8 @@ fn why_untold(
     }
 }
 
-/// More repeats than so many times those there are, or than so many, are no advice: the difference is within the noise.
+/// More repeats than so many times those there are, or than so many, are no advice: the difference
+/// is within the noise.
 const MORE_MOST: (f64, f64) = (20.0, 100.0);
 
 /// Repeats beyond those there are that would settle it; nothing where that is not feasible.

@@ -1,14 +1,16 @@
-//! What a configuration's speed is bought with: whether a power cut can break a page, and whether it can take commits back.
+//! Durability of a configuration: whether a power cut can tear a page, and whether it can lose
+//! commits.
 //!
-//! From the server's variables as they were read (or the plan's settings, where no run has run) and from what the disk
-//! guarantees. A class and a short label stand beside every throughput figure; configurations of different classes are
-//! not compared without the difference being said.
+//! Derived from the server's variables as read (or the plan's settings if no run has run) and from
+//! the guarantees of the disk. A class and a short label stand beside every throughput figure; a
+//! comparison of configurations of different classes names the difference.
 //!
-//! What settings mean is from the MySQL manual, "InnoDB Startup Options and System Variables" (`innodb_doublewrite`,
-//! `innodb_flush_log_at_trx_commit`, `innodb_flush_log_at_timeout`, `innodb_flush_method`, `innodb_checksum_algorithm`,
-//! `innodb_log_checksums`), "Doublewrite Buffer" and "Binary Logging Options and Variables" (`sync_binlog`); of MariaDB
-//! from its documentation and from MDEV-33545 (`innodb_doublewrite=fast`). That a transaction which the binary log has
-//! lost is rolled back although the redo log holds it: MySQL bug 75519.
+//! Meanings of settings: MySQL manual, "InnoDB Startup Options and System Variables"
+//! (`innodb_doublewrite`, `innodb_flush_log_at_trx_commit`, `innodb_flush_log_at_timeout`,
+//! `innodb_flush_method`, `innodb_checksum_algorithm`, `innodb_log_checksums`), "Doublewrite
+//! Buffer" and "Binary Logging Options and Variables" (`sync_binlog`); MariaDB's documentation and
+//! MDEV-33545 (`innodb_doublewrite=fast`). A transaction that the binary log has lost is rolled
+//! back although the redo log holds it: MySQL bug 75519.
 
 mod settings;
 #[cfg(test)]
@@ -22,13 +24,14 @@ pub use settings::{of_config, of_files, of_stored};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// A power cut may leave pages half written that nothing mends.
     PagesAtRisk,
     /// Pages survive; commits that were answered may not.
     CommitsAtRisk,
-    /// Both survive if the server's recovery restores torn pages rightly, which was not tried with its version.
+    /// Both survive if the server's recovery restores torn pages rightly, which was not tried with
+    /// its version.
     ReliesOnRecovery,
     /// Both survive if the device keeps a guarantee that nobody here could check.
     ReliesOnDevice,
@@ -36,20 +39,22 @@ pub enum Class {
     Safe,
 }
 
-/// What keeps a page whole.
+/// The mechanism that prevents torn pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pages {
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// Nothing.
     Single,
-    /// A disk that writes whole what it gets at once, below a file system or a page cache that may split a page.
+    /// A disk that writes whole what it gets at once, below a file system or a page cache that may
+    /// split a page.
     MaySplit,
-    /// A doublewrite buffer whose copies nobody could tell from torn pages, or that data files are not flushed after.
+    /// A doublewrite buffer whose copies nobody could tell from torn pages, or that data files are
+    /// not flushed after.
     TwiceInVain,
-    /// A doublewrite buffer on a disk that tears pages, below a server whose recovery has faults ([`assay_innodb::recovery`]): torn pages
-    /// may come back old, or the server does not start.
+    /// A doublewrite buffer on a disk that tears pages, below a server whose recovery has faults
+    /// ([`assay_innodb::recovery`]): torn pages may come back old, or the server does not start.
     TwiceRestoredWrong,
     /// The same, below a server whose recovery was not tried.
     TwiceNotTried,
@@ -65,7 +70,7 @@ pub enum Pages {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitDurability {
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// When the operating system writes its cache out: `sync_binlog = 0`.
     LeftToSystem,
@@ -73,7 +78,8 @@ pub enum CommitDurability {
     EachGroups(u64),
     /// Every so many seconds, and lost when the server dies: `innodb_flush_log_at_trx_commit = 0`.
     EachSeconds(u64),
-    /// Every so many seconds; the operating system has it before: `innodb_flush_log_at_trx_commit = 2`.
+    /// Every so many seconds; the operating system has it before: `innodb_flush_log_at_trx_commit =
+    /// 2`.
     WrittenThenEachSeconds(u64),
     /// Before it is answered.
     AtCommit,
@@ -81,13 +87,13 @@ pub enum CommitDurability {
     None,
 }
 
-/// What becomes of a flush.
+/// The effect of a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flushes {
     /// It is not sent, by a mount option or by the server.
     Lost,
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// The device alone knows whether it keeps its word.
     AsTheDeviceSays,
@@ -107,7 +113,7 @@ pub enum Checks {
     Off,
 }
 
-/// What else should be known.
+/// Further facts that matter for durability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DurabilityNote {
     /// `DETECT_ONLY`: torn pages are detected but not repaired.
@@ -122,7 +128,8 @@ pub enum DurabilityNote {
     CopyNotFlushed,
     /// `innodb_flush_method` for tests of the server only, which flushes little or not at all.
     FlushMethodForTests,
-    /// `innodb_flush_method` leaves data files unflushed; the log's flush covers them on one device.
+    /// `innodb_flush_method` leaves data files unflushed; the log's flush covers them on one
+    /// device.
     FlushMethodWithoutDataFiles,
     /// The file system is mounted without barriers.
     NoBarriers,
@@ -130,29 +137,29 @@ pub enum DurabilityNote {
     LogEndNotFound,
 }
 
-/// What one configuration keeps.
+/// Durability of one configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Durability {
     /// All of it in one word.
     pub class: Class,
-    /// What keeps a page whole.
+    /// The mechanism that prevents torn pages.
     pub pages: Pages,
     /// When a commit is on the disk.
     pub commits: CommitDurability,
-    /// What becomes of a flush.
+    /// The effect of a flush.
     pub flushes: Flushes,
     /// Checksums of pages.
     pub page_checksums: Checks,
     /// Checksums of the redo log.
     pub log_checksums: Checks,
-    /// What else should be known.
+    /// Further facts that matter for durability.
     pub notes: Vec<DurabilityNote>,
 }
 
 /// How far something can be relied upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageSafety {
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// A power cut may take it.
     AtRisk,
@@ -166,21 +173,21 @@ pub enum PageSafety {
     Safe,
 }
 
-/// What of pages and commits survives a power cut, by whatever means: what stands beside a figure.
+/// Pages and commits that survive a power cut, by whatever mechanism: the label beside a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// Flushes are lost, and with them whatever hangs on those.
     Nothing,
     /// How far pages can be relied upon, and by how much commits may be late.
     Of(PageSafety, Lag),
-    /// What was flushed to files, as far as flushes do what they say: there is no server.
+    /// Flushed file data, as far as flushes do what they say: there is no server.
     Files(Flushes),
 }
 
 /// By how much commits are on the disk later than they are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lag {
-    /// What is stored does not tell.
+    /// The stored facts do not tell.
     Unknown,
     /// As long as the operating system likes.
     LeftToSystem,
@@ -195,11 +202,11 @@ pub enum Lag {
 /// Something that two configurations do not keep alike: how the one does, and how the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DurabilityDifference {
-    /// What keeps pages whole.
+    /// Mechanisms that prevent torn pages.
     Pages(Pages, Pages),
     /// When commits are on the disk.
     Commits(CommitDurability, CommitDurability),
-    /// What becomes of flushes.
+    /// Effects of flushes.
     Flushes(Flushes, Flushes),
     /// Checksums of pages.
     PageChecksums(Checks, Checks),
@@ -225,7 +232,7 @@ impl Durability {
         }
     }
 
-    /// What survives a power cut.
+    /// Returns what survives a power cut.
     pub fn kept(&self) -> Kept {
         match self.flushes {
             flushes if self.commits == CommitDurability::None => Kept::Files(flushes),
@@ -234,7 +241,7 @@ impl Durability {
         }
     }
 
-    /// What is not the same in another; nothing where speeds of both may be compared as they are.
+    /// Differences from another; empty if the speeds of both may be compared as they are.
     pub fn differs(&self, other: &Durability) -> Vec<DurabilityDifference> {
         let (page_checksums, log_checksums) = (self.page_checksums, self.log_checksums);
         let aspects = [
@@ -253,8 +260,8 @@ impl Durability {
         aspects.into_iter().flatten().collect()
     }
 
-    /// Why the two are no answers to one question: one keeps less than the other, or by another's word; nothing where
-    /// they keep the same, by whatever means.
+    /// Why the two are no answers to one question: one keeps less than the other, or by another's
+    /// word; nothing where they keep the same, by whatever means.
     pub fn unlike(&self, other: &Durability) -> Vec<DurabilityDifference> {
         let alike = self.kept().as_meant() == other.kept().as_meant();
         if alike { Vec::new() } else { self.differs(other) }
@@ -262,8 +269,9 @@ impl Durability {
 }
 
 impl Kept {
-    /// With a server that recovers as it is meant to. Faults of its recovery are said beside every figure, but they are no bargain of
-    /// safety for speed, which alone keeps two configurations from being compared.
+    /// With a server that recovers as it is meant to. Faults of its recovery are said beside every
+    /// figure, but they are no bargain of safety for speed, which alone keeps two configurations
+    /// from being compared.
     fn as_meant(self) -> Kept {
         match self {
             Kept::Of(PageSafety::AtRiskInRecovery | PageSafety::ReliesOnRecovery, lag) => {

@@ -10,16 +10,16 @@ use super::{Checks, CommitDurability, Durability, DurabilityNote, Flushes, Pages
 use assay_study::switches::{NO_BINARY_LOG, is_off};
 use assay_study::{CacheDurability, Config, DiskRecord, Store, Study};
 
-/// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
-/// systems split it.
+/// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's
+/// record tells whether file systems split it.
 const PAGE_BYTES: u64 = 16 << 10;
 
-/// Mount options by which a file system sends no flushes: ext4 `barrier=0` and `nobarrier` (`ext4(5)`), XFS before
-/// Linux 4.19 and btrfs `nobarrier` (`xfs(5)`, `btrfs(5)`).
+/// Mount options by which a file system sends no flushes: ext4 `barrier=0` and `nobarrier`
+/// (`ext4(5)`), XFS before Linux 4.19 and btrfs `nobarrier` (`xfs(5)`, `btrfs(5)`).
 const NO_BARRIERS: [&str; 2] = ["nobarrier", "barrier=0"];
 
-/// What a configuration keeps: by `variables` of its server as they were read, by its `settings` where none were, else
-/// by the documented defaults; and by what its `disk` guarantees.
+/// Durability by the `variables` of the server as read, else by its `settings`, else by the
+/// documented defaults; and by the guarantees of its `disk`.
 pub fn of_config(
     settings: &BTreeMap<String, String>,
     variables: Option<&BTreeMap<String, String>>,
@@ -38,7 +38,8 @@ pub fn of_config(
     Durability::of(parts, (page_checksums, log_checksums), notes)
 }
 
-/// What a configuration keeps of files that were loaded without a server: what was flushed, if the disk does what it guarantees.
+/// Durability of files that were loaded without a server: flushed data, if the disk does what it
+/// guarantees.
 pub fn of_files(disk: Option<&DiskRecord>) -> Durability {
     let settings = BTreeMap::new();
     let mut notes = Vec::new();
@@ -50,10 +51,12 @@ pub fn of_files(disk: Option<&DiskRecord>) -> Durability {
     )
 }
 
-/// What a configuration of a stored study keeps, by the variables of the first server that was asked for them.
+/// Durability of a configuration of a stored study, by the variables of the first server whose
+/// variables were read.
 ///
 /// # Errors
-/// A store that cannot be read.
+///
+/// The store cannot be read.
 pub fn of_stored(store: &Store, study: &Study, config: &Config) -> Result<Durability> {
     let mut variables = None;
     for trial in study.trials.iter().filter(|trial| trial.key.config == config.name) {
@@ -70,7 +73,7 @@ pub fn of_stored(store: &Store, study: &Study, config: &Config) -> Result<Durabi
     })
 }
 
-/// What is known of a server.
+/// Known variables and settings of a server.
 #[derive(Clone, Copy)]
 struct Server<'a> {
     settings: &'a BTreeMap<String, String>,
@@ -100,8 +103,8 @@ impl Server<'_> {
             .any(|name| self.text(name).is_some_and(|text| text.contains("MARIADB")))
     }
 
-    /// Whether pages go past the page cache. MySQL 8.4 and later do so by themselves; earlier ones and MariaDB are asked
-    /// (`innodb_flush_method`; MariaDB 11 has `innodb_data_file_buffering`).
+    /// Whether pages go past the page cache. MySQL 8.4 and later do so by themselves; earlier ones
+    /// and MariaDB are asked (`innodb_flush_method`; MariaDB 11 has `innodb_data_file_buffering`).
     fn is_direct(self) -> bool {
         match (self.text("innodb_data_file_buffering"), self.text("innodb_flush_method")) {
             (Some(buffering), _) => is_off(&buffering),
@@ -133,7 +136,8 @@ fn on_or_off(text: Option<String>, default: Checks) -> Checks {
     }
 }
 
-/// `none` and `strict_none` write a constant in place of a checksum (MySQL manual, `innodb_checksum_algorithm`).
+/// `none` and `strict_none` write a constant in place of a checksum (MySQL manual,
+/// `innodb_checksum_algorithm`).
 fn page_checksums(server: Server<'_>) -> Checks {
     match server.text("innodb_checksum_algorithm").as_deref() {
         Some("NONE" | "STRICT_NONE") => Checks::Off,
@@ -170,8 +174,8 @@ fn pages(
     }
 }
 
-/// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover those, which it does on one
-/// device and past the page cache (MDEV-33545).
+/// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover
+/// those, which it does on one device and past the page cache (MDEV-33545).
 fn written_twice_fast(
     server: Server<'_>,
     disk: Option<&DiskRecord>,
@@ -210,9 +214,9 @@ fn written_once(server: Server<'_>, disk: Option<&DiskRecord>) -> Pages {
     }
 }
 
-/// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later, `Double_write::is_fsync_required` in
-/// `buf0dblwr.cc`), so a cache that loses its content in any order may lose the copy and half of the page. Our own
-/// drive keeps the order.
+/// MySQL flushes no doublewrite file with `O_DIRECT` (8.0.20 and later,
+/// `Double_write::is_fsync_required` in `buf0dblwr.cc`), so a cache that loses its content in any
+/// order may lose the copy and half of the page. Our own drive keeps the order.
 fn is_copy_at_risk(server: Server<'_>, disk: Option<&DiskRecord>) -> bool {
     let Some(disk) = disk.filter(|disk| !disk.is_drive()) else { return false };
     let is_volatile = match disk.cache {
@@ -249,8 +253,8 @@ fn flushes(
     }
 }
 
-/// The redo log decides, and the binary log, where there is one: what it has lost is rolled back. MariaDB knows 3,
-/// which is no less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
+/// The redo log decides, and the binary log, where there is one: what it has lost is rolled back.
+/// MariaDB knows 3, which is no less than 1 (its documentation, `innodb_flush_log_at_trx_commit`).
 fn commits(server: Server<'_>) -> CommitDurability {
     let seconds = server.number("innodb_flush_log_at_timeout").unwrap_or(1);
     let redo = match server.text("innodb_flush_log_at_trx_commit").as_deref() {

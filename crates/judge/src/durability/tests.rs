@@ -12,11 +12,14 @@ fn names(text: &str) -> Names {
     text.split_whitespace().filter_map(pair).collect()
 }
 
-/// A MySQL that is as safe as it can be, of a version whose recovery was not tried, with these variables changed.
+/// A MySQL that is as safe as it can be, of a version whose recovery was not tried, with these
+/// variables changed.
 fn mysql(changed: &str) -> Names {
     let mut all = names(
-        "version=9.7.0 innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 innodb_flush_log_at_timeout=1 log_bin=ON \
-         sync_binlog=1 innodb_flush_method=O_DIRECT innodb_checksum_algorithm=crc32 innodb_log_checksums=ON \
+        "version=9.7.0 innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 \
+         innodb_flush_log_at_timeout=1 log_bin=ON \
+         sync_binlog=1 innodb_flush_method=O_DIRECT innodb_checksum_algorithm=crc32 \
+         innodb_log_checksums=ON \
          innodb_page_size=16384",
     );
     all.extend(names(changed));
@@ -25,7 +28,8 @@ fn mysql(changed: &str) -> Names {
 
 fn mariadb(changed: &str) -> Names {
     let mut all = names(
-        "version=10.11.19-MariaDB innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0 \
+        "version=10.11.19-MariaDB innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 \
+         log_bin=OFF sync_binlog=0 \
          innodb_flush_method=O_DIRECT innodb_checksum_algorithm=full_crc32 innodb_page_size=16384",
     );
     all.extend(names(changed));

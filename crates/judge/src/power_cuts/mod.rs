@@ -1,4 +1,4 @@
-//! What a series of power cuts shows of a configuration.
+//! Results of a series of power cuts of a configuration.
 
 mod recovery;
 
@@ -49,13 +49,13 @@ impl<'a> PowerCuts<'a> {
         of_one.filter_map(PowerCuts::of).collect()
     }
 
-    /// Of the configuration with that name; nothing where it has no cuts.
+    /// The cuts of the configuration with that name; `None` if it has none.
     #[must_use]
     pub fn of_config(cuts: &'a [PowerCut], config: &str) -> Option<PowerCuts<'a>> {
         PowerCuts::of_all(cuts).into_iter().find(|one| one.config == config)
     }
 
-    /// Of one configuration's cuts; nothing of none.
+    /// The result of one configuration's cuts; `None` without cuts.
     fn of(cuts: &'a [PowerCut]) -> Option<PowerCuts<'a>> {
         let first = cuts.first()?;
         let sum = |figure: &dyn Fn(&PowerCut) -> u64| cuts.iter().map(figure).sum::<u64>();
@@ -86,17 +86,18 @@ impl<'a> PowerCuts<'a> {
         })
     }
 
-    /// If no cut lost anything: of how many cuts at most one loses something, at [`CONFIDENCE`]. The share p of cuts with a loss that
-    /// would show none in n with a probability of 5 % is 1 - 0.05^(1/n) (Clopper and Pearson, "The use of confidence or fiducial
-    /// limits illustrated in the case of the binomial", 1934).
+    /// If no cut lost anything: of how many cuts at most one loses something, at [`CONFIDENCE`].
+    /// The share p of cuts with a loss that would show none in n with a probability of 5 % is 1 -
+    /// 0.05^(1/n) (Clopper and Pearson, "The use of confidence or fiducial limits illustrated in
+    /// the case of the binomial", 1934).
     #[must_use]
     pub fn one_in_at_least(&self) -> Option<u64> {
         let share = 1.0 - (1.0 - CONFIDENCE).powf(1.0 / self.cuts as f64);
         (self.with_loss == 0 && self.cuts > 0).then(|| (1.0 / share) as u64)
     }
 
-    /// The share of cuts that lose something, at [`CONFIDENCE`], between these bounds (Clopper and Pearson, as above): quantiles of beta
-    /// distributions. Nothing without cuts.
+    /// The share of cuts that lose something, at [`CONFIDENCE`], between these bounds (Clopper and
+    /// Pearson, as above): quantiles of beta distributions. Nothing without cuts.
     #[must_use]
     pub fn share_with_loss(&self) -> Option<[f64; 2]> {
         let (lost, cuts) = (self.with_loss as f64, self.cuts as f64);
@@ -113,8 +114,8 @@ impl<'a> PowerCuts<'a> {
     }
 }
 
-/// That power cuts took something from one of both and nothing from the other, or that the two have not the same kind of replica;
-/// nothing where one has no power cuts.
+/// That power cuts took something from one of both and nothing from the other, or that the two have
+/// not the same kind of replica; nothing where one has no power cuts.
 #[must_use]
 pub fn power_cut_difference(a: (&Study, &Config), b: (&Study, &Config)) -> Option<Unlike> {
     let its = |(study, config): (&Study, &Config)| {
@@ -220,7 +221,8 @@ mod tests {
             let cuts: Vec<_> = (1..=cuts).map(|number| cut("a", number, losses(number))).collect();
             PowerCuts::of_all(&cuts)[0].share_with_loss().unwrap()
         };
-        // R's binom.test(x, n)$conf.int, whose closed forms for 0 and n are 1 - 0.025^(1/n) and 0.025^(1/n).
+        // R's binom.test(x, n)$conf.int, whose closed forms for 0 and n are 1 - 0.025^(1/n) and
+        // 0.025^(1/n).
         for (lost, cuts, least, most) in [
             (0, 10, 0.0, 1.0 - 0.025_f64.powf(0.1)),
             (10, 10, 0.025_f64.powf(0.1), 1.0),

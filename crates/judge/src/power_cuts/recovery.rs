@@ -1,7 +1,8 @@
 //! How long configurations take to come up again after a power cut, judged as any other figure is.
 //!
-//! The cuts of two configurations share nothing, so each is a sample by itself: Welch's interval of the logarithms, and a permutation
-//! test over the cuts. A configuration that lost something has no recovery time to compare: what came up is less than what was there.
+//! The cuts of two configurations share nothing, so each is a sample by itself: Welch's interval of
+//! the logarithms, and a permutation test over the cuts. A configuration that lost something has no
+//! recovery time to compare: what came up is less than what was there.
 
 use assay_study::{PowerCut, Study};
 
@@ -18,8 +19,8 @@ const METRIC: Metric = Metric::Recovery;
 /// The name that stands where a workload's does.
 const UNDER: &str = "power cut";
 
-/// The recovery time of every configuration with power cuts against that of the baseline, or, if that has none, of the first that has;
-/// in the order of the study.
+/// The recovery time of every configuration with power cuts against that of the baseline, or, if
+/// that has none, of the first that has; in the order of the study.
 #[must_use]
 pub fn recoveries(study: &Study) -> Vec<JudgedComparison> {
     let all = PowerCuts::of_all(&study.power_cuts);

@@ -1,5 +1,5 @@
-//! What differs between two configurations at once: with more than one factor, a difference cannot be laid at the door
-//! of one.
+//! Factors in which two configurations differ: with more than one, no difference can be attributed
+//! to one of them.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ pub struct FactorPair {
     pub one: String,
     /// The other.
     pub other: String,
-    /// Layers of the rig and server settings that differ, by name. A layer is one factor, however much of it differs.
+    /// Layers of the rig and server settings that differ, by name. A layer is one factor, however
+    /// much of it differs.
     pub factors: Vec<String>,
 }
 

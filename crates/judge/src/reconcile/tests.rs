@@ -9,8 +9,8 @@ fn holds(check: Option<CrossCheck>) -> bool {
     check.unwrap().holds
 }
 
-/// STEC's white paper of 2013, Chart 1: 20 threads, 27 and 251 transactions/s (27.2 and 250.6 from 10⁶ in 612 and 66.5
-/// minutes), 735 and 79.8 ms, 517 and 4760 requests/s.
+/// STEC's white paper of 2013, Chart 1: 20 threads, 27 and 251 transactions/s (27.2 and 250.6 from
+/// 10⁶ in 612 and 66.5 minutes), 735 and 79.8 ms, 517 and 4760 requests/s.
 #[test]
 fn the_rates_of_stecs_paper_agree_with_each_other() {
     assert!(holds(little(20.0, 1e6 / (612.0 * 60.0), 735.0, 0.01)));
@@ -69,7 +69,7 @@ fn results(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
 }
 
-/// What does not hold.
+/// Checks that fail.
 fn failing(figures: &[(&str, f64)]) -> Vec<Sides> {
     let checks = of_results(&results(figures), 8);
     checks.into_iter().filter(|check| !check.holds).map(|check| check.sides).collect()

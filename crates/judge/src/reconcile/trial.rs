@@ -1,21 +1,24 @@
-//! The checks that a run's own results can pass or fail, with the tolerances that its warnings are made by.
+//! The checks that a run's own results can pass or fail, with the tolerances that its warnings are
+//! made by.
 
 use std::collections::BTreeMap;
 
 use super::{CrossCheck, ExplainedWrites, Sides, ascending, check, little, markov, rate, same};
 use assay_study::metrics::{MetricEntry, metric};
 
-/// Of what InnoDB wrote to its files, the device writes at least so much: what is cached for a while or compressed by
-/// punching holes falls below.
+/// Smallest share of InnoDB's file writes that the device writes: writes that stay cached for a
+/// while, or that are compressed by punching holes, fall below.
 const FILE_BYTES_LEAST: f64 = 0.85;
 
-/// And at most so much, beside what each flush costs: metadata of the file system, and blocks that are written in part.
+/// And at most so much, beside what each flush costs: metadata of the file system, and blocks that
+/// are written in part.
 const FILE_BYTES_MOST: f64 = 1.35;
 
-/// What a flush may write beside the data, in bytes: eight blocks of 4 KiB. A commit of ext4's journal is a descriptor
-/// block, each changed block of metadata (inode, extents, bitmaps, group descriptor) and a commit block (Linux,
-/// `Documentation/filesystems/ext4/journal.rst`), all whole blocks, as is the padded end of the log that is flushed.
-/// 25.7 kB a flush were measured under InnoDB, with the software drive and without it.
+/// Bytes that a flush may write beside the data: eight blocks of 4 KiB. A commit of ext4's journal
+/// is a descriptor block, each changed block of metadata (inode, extents, bitmaps, group
+/// descriptor) and a commit block (Linux, `Documentation/filesystems/ext4/journal.rst`), all whole
+/// blocks, as is the padded end of the log that is flushed. 25.7 kB a flush were measured under
+/// InnoDB, with the software drive and without it.
 const FLUSH_BYTES_MOST: f64 = 8.0 * 4096.0;
 
 /// So few bytes a second explain nothing and accuse nobody.
@@ -39,7 +42,7 @@ const PERCENTILE_TOLERANCE: f64 = 0.005;
 /// Times of transactions by one clock.
 struct Times {
     mean: &'static MetricEntry,
-    /// What each is called, the share of transactions within it, and where it stands.
+    /// Name, share of transactions within it, and metric of each percentile.
     percentiles: [(&'static str, f64, &'static MetricEntry); 4],
     max: &'static MetricEntry,
 }
@@ -66,7 +69,8 @@ const SERVICE: Times = Times {
     max: metric!("service_ms_max"),
 };
 
-/// Every check that these results of a run with so many threads allow; what is not known is not checked.
+/// Every check that these results of a run with so many threads allow; what is not known is not
+/// checked.
 pub fn of_results(results: &BTreeMap<String, f64>, threads: u32) -> Vec<CrossCheck> {
     let figures = Figures(results);
     let mut checks: Vec<CrossCheck> = [
@@ -117,7 +121,8 @@ fn target_rate(figures: Figures<'_>) -> Option<CrossCheck> {
     rate(achieved, target, target * seconds, RATE_TOLERANCE)
 }
 
-/// What the device wrote is about what InnoDB, the binary log as far as it is known, and flushes explain.
+/// Checks that InnoDB's writes, the binary log as far as known, and flushes explain the device's
+/// writes.
 fn device_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     let files = figures.get(metric!("innodb_file_data_write_bytes_per_s"))?
         + figures.get(metric!("innodb_file_redo_write_bytes_per_s"))?
@@ -135,7 +140,7 @@ fn device_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     check(Sides::Device(device), &[written, least, most], holds)
 }
 
-/// What the device wrote is about what was written to files past the page cache, and what flushes explain.
+/// Checks that file writes past the page cache, and flushes, explain the device's writes.
 pub fn file_bytes(written: f64, files: f64, flushes: f64) -> Option<CrossCheck> {
     if files <= BYTES_PER_S_LEAST {
         return None;
@@ -147,15 +152,16 @@ pub fn file_bytes(written: f64, files: f64, flushes: f64) -> Option<CrossCheck> 
     check(Sides::Files(device), &[written, least, most], holds)
 }
 
-/// Flushes that the server asked for, or that came to the device if those are more; zero where neither is known.
+/// Flushes that the server asked for, or that came to the device if those are more; zero where
+/// neither is known.
 fn flushes_per_s(figures: Figures<'_>) -> f64 {
     let asked_for = figures.or_zero(metric!("innodb_fsyncs_per_s"))
         + figures.or_zero(metric!("sql_binlog_fsyncs_per_s"));
     asked_for.max(figures.or_zero(metric!("disk_flushes_per_s")))
 }
 
-/// What the drive says it was given is what the kernel says it gave to the drive's device. A model of disks has no
-/// drive inside, which would be given nothing.
+/// Checks that the drive counts the bytes that the kernel counts for the drive's device. A model of
+/// disks has no drive inside, which would be given nothing.
 fn drive_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     let taken =
         figures.get(metric!("drive_write_bytes_host_per_s")).filter(|taken| *taken > 0.0)?;
@@ -165,7 +171,7 @@ fn drive_bytes(figures: Figures<'_>) -> Option<CrossCheck> {
     same(Sides::Drive { taken, written }, (taken, written), DRIVE_TOLERANCE)
 }
 
-/// What went to media is payload, tables, collection and checkpoints.
+/// Checks that media writes are payload, tables, collection and checkpoints.
 fn media_parts(figures: Figures<'_>) -> Option<CrossCheck> {
     let parts = figures.get(metric!("drive_write_bytes_payload_per_s"))?
         + figures.get(metric!("drive_write_bytes_table_per_s"))?

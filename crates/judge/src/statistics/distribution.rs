@@ -2,14 +2,16 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The value that a t variable with `df` degrees of freedom stays below with probability `p`. Infinite for no degrees of freedom.
+/// The value that a t variable with `df` degrees of freedom stays below with probability `p`.
+/// Infinite for no degrees of freedom.
 #[must_use]
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     let Ok(t) = StudentsT::new(0.0, 1.0, df) else { return f64::INFINITY };
     if p < 0.5 {
         return -t_quantile(1.0 - p, df);
     }
-    // Bisection of the distribution function: slower than an inverse and as exact as the function itself.
+    // Bisection of the distribution function: slower than an inverse and as exact as the function
+    // itself.
     let (mut low, mut high) = (0.0, 1.0);
     while t.cdf(high) < p && high < 1e12 {
         high *= 2.0;
@@ -24,7 +26,8 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The probability that a t variable with `df` degrees of freedom is at least as far from zero as `t`; 1 where there are none.
+/// The probability that a t variable with `df` degrees of freedom is at least as far from zero as
+/// `t`; 1 where there are none.
 #[must_use]
 pub fn t_two_sided_p(t: f64, df: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, df) {

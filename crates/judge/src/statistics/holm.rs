@@ -1,8 +1,9 @@
 //! Holm's correction for several tests at once.
 
-/// The p values of a family, each adjusted so that rejecting those at most α keeps the chance of any false rejection at most α,
-/// however the tests depend on one another: the sorted p are multiplied by m, m − 1, …, 1 and made monotone (Holm, "A simple
-/// sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+/// The p values of a family, each adjusted so that rejecting those at most α keeps the chance of
+/// any false rejection at most α, however the tests depend on one another: the sorted p are
+/// multiplied by m, m − 1, …, 1 and made monotone (Holm, "A simple sequentially rejective multiple
+/// test procedure", Scandinavian Journal of Statistics 6, 1979).
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();

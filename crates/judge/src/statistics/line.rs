@@ -12,9 +12,9 @@ pub struct FittedSlope {
     pub interval: (f64, f64),
 }
 
-/// Least squares; the slope's error from the long-run variance of what is left, as neighbours depend on one another (see
-/// [`super::mean_variance`]). The first cosine is left out of that: it is nearly a straight line itself, so the fit has taken it.
-/// Nothing of fewer than four values.
+/// Least squares; the slope's error from the long-run variance of what is left, as neighbours
+/// depend on one another (see [`super::mean_variance`]). The first cosine is left out of that: it
+/// is nearly a straight line itself, so the fit has taken it. Nothing of fewer than four values.
 #[must_use]
 pub fn line(series: &[f64], level: f64) -> Option<FittedSlope> {
     let centre = (series.len() as f64 - 1.0) / 2.0;

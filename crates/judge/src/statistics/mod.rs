@@ -1,6 +1,8 @@
-//! The arithmetic under every verdict: pure functions of numbers, each with its source, each held against scipy.
+//! The arithmetic under every verdict: pure functions of numbers, each with its source, each held
+//! against scipy.
 //!
-//! Nothing here knows of configurations or runs. What is random takes a seed and gives the same twice.
+//! Nothing here knows of configurations or runs. What is random takes a seed and gives the same
+//! twice.
 
 mod distribution;
 mod holm;

@@ -1,8 +1,9 @@
-//! Permutation tests: what a difference would look like if the names of the configurations meant nothing.
+//! Permutation tests: what a difference would look like if the names of the configurations meant
+//! nothing.
 //!
-//! All permutations where they are few, else a seeded sample of them; then the observed one counts among them, so that
-//! p is never too small (Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in
-//! Genetics and Molecular Biology 9, 2010).
+//! All permutations where they are few, else a seeded sample of them; then the observed one counts
+//! among them, so that p is never too small (Phipson and Smyth, "Permutation p-values should never
+//! be zero", Statistical Applications in Genetics and Molecular Biology 9, 2010).
 
 use assay_load::random::Rng;
 use serde::Serialize;
@@ -16,7 +17,7 @@ const DRAWN: u64 = 4_999;
 /// Stream of the random numbers that pick permutations.
 const STREAM: u64 = 0x7065_726d;
 
-/// What a permutation test found.
+/// Result of a permutation test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Permuted {
     /// Share of permutations with a difference at least as large.
@@ -27,8 +28,8 @@ pub struct Permuted {
     pub is_exact: bool,
 }
 
-/// Two-sided, of paired differences: under the null each is as likely to have the other sign (Fisher, "The design of
-/// experiments", 1935, section 21). Nothing of nothing.
+/// Two-sided, of paired differences: under the null each is as likely to have the other sign
+/// (Fisher, "The design of experiments", 1935, section 21). Nothing of nothing.
 #[must_use]
 pub fn flip_signs(differences: &[f64], seed: u64) -> Option<Permuted> {
     let n = differences.len();
@@ -61,8 +62,8 @@ pub fn flip_signs(differences: &[f64], seed: u64) -> Option<Permuted> {
     Some(drawn(sums, observed, p_least))
 }
 
-/// Two-sided, of two samples that share nothing: under the null any of the values may stand in either (Fisher and Pitman).
-/// Nothing where one is empty.
+/// Two-sided, of two samples that share nothing: under the null any of the values may stand in
+/// either (Fisher and Pitman). Nothing where one is empty.
 #[must_use]
 pub fn exchange(a: &[f64], b: &[f64], seed: u64) -> Option<Permuted> {
     if a.is_empty() || b.is_empty() {

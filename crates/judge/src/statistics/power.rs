@@ -7,9 +7,10 @@ use super::{normal_cdf, t_quantile};
 /// Steps of the integral over the chance of the estimated deviation.
 const STEPS: usize = 800;
 
-/// The chance that the interval of a paired t at `level` leaves zero out on either side, if pairs truly differ by `effect` with
-/// the standard deviation `deviation`: the power of the t test, by its definition, P(|Z + δ| > t·√(χ²/ν)) integrated over χ²
-/// (Student's noncentral t; Johnson, Kotz and Balakrishnan, "Continuous univariate distributions" 2, chapter 31).
+/// The chance that the interval of a paired t at `level` leaves zero out on either side, if pairs
+/// truly differ by `effect` with the standard deviation `deviation`: the power of the t test, by
+/// its definition, P(|Z + δ| > t·√(χ²/ν)) integrated over χ² (Student's noncentral t; Johnson, Kotz
+/// and Balakrishnan, "Continuous univariate distributions" 2, chapter 31).
 #[must_use]
 pub fn power(effect: f64, deviation: f64, repeats: u32, level: f64) -> f64 {
     if repeats < 2 {
@@ -50,14 +51,15 @@ fn simpson(of: impl Fn(f64) -> f64, to: f64) -> f64 {
     (0..=STEPS).map(|place| weight(place) * of(place as f64 * step)).sum::<f64>() * step / 3.0
 }
 
-/// What a planned number of repeats should find a difference with.
+/// Power with which a planned number of repeats should find a difference.
 const POWER_WANTED: f64 = 0.8;
 
 /// More repeats than this are no advice.
 const REPEATS_MOST: u32 = 1000;
 
-/// The fewest repeats that would settle a difference that is what it looks like, four times in five: either the interval leaves
-/// zero out, or it lies within `margin` on both sides. Nothing if a thousand would not.
+/// The fewest repeats that would settle a difference that is what it looks like, four times in
+/// five: either the interval leaves zero out, or it lies within `margin` on both sides. Nothing if
+/// a thousand would not.
 #[must_use]
 pub fn repeats_for(effect: f64, deviation: f64, margin: f64, level: f64) -> Option<u32> {
     let settles = |repeats: &u32| {
@@ -76,8 +78,9 @@ pub fn repeats_for(effect: f64, deviation: f64, margin: f64, level: f64) -> Opti
     Some(high)
 }
 
-/// The smallest difference that so many repeats find with the chance that is wanted of a plan, if pairs of repeats differ with the
-/// standard deviation `deviation`; in the same unit, of logarithms. Nothing where repeats are too few to tell.
+/// The smallest difference that so many repeats find with the chance that is wanted of a plan, if
+/// pairs of repeats differ with the standard deviation `deviation`; in the same unit, of
+/// logarithms. Nothing where repeats are too few to tell.
 #[must_use]
 pub fn detectable(deviation: f64, repeats: u32, level: f64) -> Option<f64> {
     let is_found = |effect: f64| power(effect, deviation, repeats, level) >= POWER_WANTED;
@@ -97,8 +100,9 @@ pub fn detectable(deviation: f64, repeats: u32, level: f64) -> Option<f64> {
     Some(high)
 }
 
-/// The chance that the interval lies within ±`margin`, with the deviation taken as known (Schuirmann, "A comparison of the two
-/// one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
+/// The chance that the interval lies within ±`margin`, with the deviation taken as known
+/// (Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal
+/// of Pharmacokinetics and Biopharmaceutics 15, 1987).
 fn fits(effect: f64, deviation: f64, margin: f64, repeats: u32, level: f64) -> f64 {
     let error = deviation / f64::from(repeats).sqrt();
     let t = t_quantile(0.5 + level / 2.0, f64::from(repeats.max(2) - 1));

@@ -14,8 +14,9 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
     if values.len() < 2 { f64::NAN } else { (squares / (values.len() - 1) as f64).sqrt() }
 }
 
-/// The quantile `p` (0 to 1) with linear interpolation between ranks, definition 7 of Hyndman and Fan ("Sample quantiles in
-/// statistical packages", The American Statistician 50, 1996), as R and numpy have it; not a number of nothing.
+/// The quantile `p` (0 to 1) with linear interpolation between ranks, definition 7 of Hyndman and
+/// Fan ("Sample quantiles in statistical packages", The American Statistician 50, 1996), as R and
+/// numpy have it; not a number of nothing.
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -33,8 +34,9 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The median of the distances from the median, times 1.4826, which makes it the standard deviation of a normal sample (Hampel,
-/// "The influence curve and its role in robust estimation", JASA 69, 1974).
+/// The median of the distances from the median, times 1.4826, which makes it the standard deviation
+/// of a normal sample (Hampel, "The influence curve and its role in robust estimation", JASA 69,
+/// 1974).
 #[must_use]
 pub fn median_deviation(values: &[f64]) -> f64 {
     let centre = median(values);

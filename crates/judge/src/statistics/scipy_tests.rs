@@ -24,7 +24,8 @@ holm[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0
 d = b[:len(a)] - a
 signs = np.array(np.meshgrid(*[[-1, 1]] * len(d))).reshape(len(d), -1)
 flips = np.mean(np.abs(signs.T @ d) >= abs(d.sum()) * (1 - 1e-12))
-both = stats.permutation_test((a, b), lambda x, y, axis: np.abs(np.mean(x, axis=axis) - np.mean(y, axis=axis)),
+apart = lambda x, y, axis: np.abs(np.mean(x, axis=axis) - np.mean(y, axis=axis))
+both = stats.permutation_test((a, b), apart,
     n_resamples=np.inf, alternative="greater", vectorized=True)
 welch = stats.ttest_ind(b, a, equal_var=False)
 va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
@@ -36,7 +37,8 @@ c = s - s.mean()
 t = np.arange(len(s))
 n, m = len(s), q["cosines"]
 # Scipy's type II transform carries a factor of 2.
-transforms = 0.5 * __import__("scipy.fft", fromlist=["dct"]).dct(s, type=2)[1:m + 1] * np.sqrt(2 / n)
+dct = __import__("scipy.fft", fromlist=["dct"]).dct
+transforms = 0.5 * dct(s, type=2)[1:m + 1] * np.sqrt(2 / n)
 nc = lambda e, sd, r: (stats.nct.sf(stats.t.ppf(.975, r - 1), r - 1, e / sd * r ** .5)
     + stats.nct.cdf(-stats.t.ppf(.975, r - 1), r - 1, e / sd * r ** .5))
 json.dump({

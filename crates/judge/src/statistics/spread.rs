@@ -13,8 +13,9 @@ pub struct Spread {
     pub df: f64,
 }
 
-/// Of differences between pairs: Student's paired t ("The probable error of a mean", Biometrika 6, 1908). Whatever the
-/// repeats share cancels, and no two configurations need be equally noisy. Nothing of fewer than two.
+/// Spread of differences between pairs: Student's paired t ("The probable error of a mean",
+/// Biometrika 6, 1908). Whatever the repeats share cancels, and no two configurations need be
+/// equally noisy. `None` for fewer than two.
 #[must_use]
 pub fn paired(differences: &[f64]) -> Option<Spread> {
     let n = differences.len() as f64;
@@ -25,9 +26,9 @@ pub fn paired(differences: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Of the mean of `b` less that of `a`, samples that share nothing: Welch ("The generalization of Student's problem
-/// when several different population variances are involved", Biometrika 34, 1947). Nothing where one has fewer than
-/// two.
+/// Spread of the mean of `b` less that of `a`, independent samples: Welch ("The generalization of
+/// Student's problem when several different population variances are involved", Biometrika 34,
+/// 1947). `None` if one has fewer than two.
 #[must_use]
 pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Spread> {
     if a.len() < 2 || b.len() < 2 {
@@ -39,8 +40,9 @@ pub fn unpaired(a: &[f64], b: &[f64]) -> Option<Spread> {
 }
 
 impl Spread {
-    /// A value whose variance is the sum of variances that are known each with its degrees of freedom (Satterthwaite, "An
-    /// approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
+    /// A value whose variance is the sum of variances that are known each with its degrees of
+    /// freedom (Satterthwaite, "An approximate distribution of estimates of variance components",
+    /// Biometrics Bulletin 2, 1946).
     #[must_use]
     pub fn of_parts(value: f64, parts: &[(f64, f64)]) -> Spread {
         let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();

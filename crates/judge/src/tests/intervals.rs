@@ -98,7 +98,8 @@ fn one_repeat_keeps_its_rate_however_few_differences_the_noise_is_known_from() {
     for differences in [1, 2, 3] {
         let found = coverage(Metric::Throughput, &Truth::minute(0.05), 1, differences);
         println!("one repeat, {differences} A/A runs: {found}");
-        // Of so few it is above: what the runs' seconds vary more than those of one pair widens it too.
+        // Of so few it is above: what the runs' seconds vary more than those of one pair widens it
+        // too.
         assert!(found >= LEVEL - binomial(), "{differences}: {found}");
     }
 }
@@ -113,8 +114,8 @@ fn percentiles_are_covered_too() {
     }
 }
 
-/// What is not used: repeats drawn with replacement, and their seconds in blocks; the interval from the quantiles of
-/// 199 draws.
+/// An interval that the judge does not use: repeats drawn with replacement, and their seconds in
+/// blocks; the interval from the quantiles of 199 draws.
 fn bootstrap_covers(noise: &mut Noise, all: &[Measured], ratio: f64) -> bool {
     let of = |config: &str| -> Vec<&Measured> {
         all.iter().filter(|one| one.key.config == config).collect()

@@ -1,4 +1,5 @@
-//! Which pairs are judged, in which order, and that two data profiles are compared where a plan asks.
+//! Which pairs are judged, in which order, and that two data profiles are compared where a plan
+//! asks.
 
 use super::trials;
 use crate::difference::noise::AaRuns;

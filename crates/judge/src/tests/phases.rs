@@ -1,4 +1,5 @@
-//! Figures of phases are those of the raw seconds, computed here once more without any of the code that is judged.
+//! Figures of phases are those of the raw seconds, computed here once more without any of the code
+//! that is judged.
 
 use assay_load::PhasePace;
 
@@ -18,7 +19,8 @@ const PHASES: [(&str, f64, f64, PhasePace); 3] = [
     ("rest", 22.0, 25.0, PhasePace::Paused),
 ];
 
-/// Transactions of a second: how long each took, in ns. Different in every second, and in the burst by configuration.
+/// Transactions of a second: how long each took, in ns. Different in every second, and in the burst
+/// by configuration.
 fn times(config: usize, repeat: u32, second: u32) -> Vec<u64> {
     let count = match second {
         6..=15 => 200 + 3 * u64::from(second) + u64::from(repeat),

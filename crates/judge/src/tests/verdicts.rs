@@ -1,4 +1,4 @@
-//! What is said of differences whose truth is known, and what no verdict may be given on.
+//! Tests verdicts on differences whose truth is known, and cases without a verdict.
 
 use super::{judged, throughput, trials};
 use crate::difference::compare::Basis;
@@ -35,7 +35,8 @@ fn the_same_drive_twice_is_equivalent() {
 fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
     let mut noise = Noise::new(23);
     let mut trials = trials(&mut noise, &Truth::minute(0.01), 8, 5, 1.0);
-    // One statement in 50 is slow: of the other configuration's updates twice as slow, of its reads as slow.
+    // One statement in 50 is slow: of the other configuration's updates twice as slow, of its reads
+    // as slow.
     let histogram = |kind: &str, slow_ms: u64| Histogram {
         kind: Timed::named(kind),
         clock: LatencyClock::Service,
@@ -76,7 +77,8 @@ fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
 fn a_drive_that_is_5_percent_slower_is_found_as_often_as_predicted() {
     let mut noise = Noise::new(22);
     let truth = Truth::minute(0.02);
-    // Of a run's log mean: its own, and what is left of seconds (of which so many count as independent).
+    // Of a run's log mean: its own, and what is left of seconds (of which so many count as
+    // independent).
     let seconds = 0.1_f64.powi(2) * (1.5 / 0.5) / 60.0;
     let deviation = (2.0 * (0.02_f64.powi(2) + seconds)).sqrt();
     let (cases, tolerance) = count((100, 0.12), (500, 0.06));
@@ -252,8 +254,8 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     assert_eq!(found.verdict.conclusion, Conclusion::Better);
     assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
     assert!(found.verdict.is_of_one_run());
-    // What it takes for granted is no formality: a configuration ten times as noisy is told apart from itself time and
-    // again.
+    // What it takes for granted is no formality: a configuration ten times as noisy is told apart
+    // from itself time and again.
     let loud = Truth { trial: 0.05, ..truth };
     let mut alarms = 0;
     for _ in 0..100 {

@@ -1,10 +1,11 @@
 //! A figure of one run, and how far its seconds alone leave it open.
 //!
-//! Of throughput that is the variance of the mean of its seconds. Of a percentile it follows from the share of
-//! transactions above it: that share's variance, over seconds as for a mean, is carried over to the percentile by
-//! reading the run's whole distribution at the share less and plus one standard error (Woodruff, "Confidence intervals
-//! for medians and other position measures", JASA 47, 1952). All variances are of the logarithm, as configurations
-//! differ by factors.
+//! Of throughput that is the variance of the mean of its seconds. Of a percentile it follows from
+//! the share of transactions above it: that share's variance, over seconds as for a mean, is
+//! carried over to the percentile by reading the run's whole distribution at the share less and
+//! plus one standard error (Woodruff, "Confidence intervals for medians and other position
+//! measures", JASA 47, 1952). All variances are of the logarithm, as configurations differ by
+//! factors.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ pub const ABOVE_LEAST: f64 = 5.0;
 pub struct RunFigure {
     /// Its value, in the metric's unit; positive.
     pub value: f64,
-    /// Variance of its logarithm from one stretch of time to another within the run, if that can be told.
+    /// Variance of its logarithm from one stretch of time to another within the run, if that can be
+    /// told.
     pub within: Option<MeanVariance>,
 }
 
@@ -43,7 +45,8 @@ pub fn is_of_too_few(metric: Metric, transactions: f64) -> bool {
     metric.tail().is_some_and(|tail| tail * transactions < ABOVE_LEAST)
 }
 
-/// Fills in the figures of a run from its results and the buckets of its whole response histogram (ns, count).
+/// Fills in the figures of a run from its results and the buckets of its whole response histogram
+/// (ns, count).
 pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
     let seconds = trial.latencies.seconds();
     let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
@@ -68,8 +71,8 @@ pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, who
     }
 }
 
-/// Fills in the figure of a run that searched for the highest rate that keeps an objective: that is its throughput. Its percentiles
-/// are what was asked for, and say nothing.
+/// Fills in the figure of a run that searched for the highest rate that keeps an objective: that is
+/// its throughput. Its percentiles are what was asked for, and say nothing.
 pub(crate) fn searched_figure(trial: &mut Measured, results: &BTreeMap<String, f64>) {
     match searched(results) {
         Some(figure) => drop(trial.figures.insert(Metric::Throughput, figure)),
@@ -77,8 +80,8 @@ pub(crate) fn searched_figure(trial: &mut Measured, results: &BTreeMap<String, f
     }
 }
 
-/// The rate that was found. How far it is open is what its own interval says, whose ends are 1.645 standard errors away on the
-/// logarithm.
+/// The rate that was found. How far it is open is what its own interval says, whose ends are 1.645
+/// standard errors away on the logarithm.
 fn searched(results: &BTreeMap<String, f64>) -> Option<RunFigure> {
     let of = |metric: &'static metrics::MetricEntry| results.get(metric.name).copied();
     let value = of(metric!("capacity_per_s")).filter(|value| *value > 0.0 && value.is_finite())?;
@@ -92,11 +95,12 @@ fn searched(results: &BTreeMap<String, f64>) -> Option<RunFigure> {
 
 /// The standard normal distribution's 95th percentile.
 const Z_OF_90_PERCENT: f64 = 1.644_853_6;
-/// The interval of a search is not estimated from few values, so that Student's distribution adds nothing.
+/// The interval of a search is not estimated from few values, so that Student's distribution adds
+/// nothing.
 const SEARCH_DF: f64 = 1000.0;
 
-/// Fills in the percentiles of every kind of statement that was timed. How they vary within the run is not known: seconds
-/// are kept of whole transactions only.
+/// Fills in the percentiles of every kind of statement that was timed. How they vary within the run
+/// is not known: seconds are kept of whole transactions only.
 pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) {
     for one in histograms.iter().filter(|one| one.clock == LatencyClock::Service) {
         let Timed::Statement(kind) = &one.kind else { continue };
@@ -117,7 +121,8 @@ pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) 
     }
 }
 
-/// Percentiles of every kind of statement, from when each was sent, by the names that they are judged by.
+/// Percentiles of every kind of statement, from when each was sent, by the names that they are
+/// judged by.
 pub(crate) fn statement_percentiles(
     histograms: &[Histogram],
 ) -> impl Iterator<Item = (String, f64)> {
@@ -132,7 +137,7 @@ pub(crate) fn statement_percentiles(
     })
 }
 
-/// Of the logarithm of a mean: its variance over the mean's square (the delta method).
+/// Variance of the logarithm of a mean: the mean's variance over its square (the delta method).
 fn of_mean(seconds: &[f64]) -> Option<MeanVariance> {
     let mean = crate::statistics::mean(seconds);
     let known = mean_variance(seconds).filter(|_| mean > 0.0)?;

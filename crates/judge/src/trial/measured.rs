@@ -19,9 +19,11 @@ pub enum Eligibility {
     Usable,
     /// It was not run, or is not yet.
     Missing,
-    /// It is flagged as not comparable: this machine was the reason, so other repeats may stand without it.
+    /// It is flagged as not comparable: this machine was the reason, so other repeats may stand
+    /// without it.
     NotComparable,
-    /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without it.
+    /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without
+    /// it.
     Failed,
 }
 
@@ -36,14 +38,14 @@ pub struct Measured {
     pub tps: Vec<f64>,
     /// Response times, second by second, of the window alone.
     pub latencies: SecondLatencies,
-    /// What is judged of it; absent where it cannot be told.
+    /// Judged figures; a metric that cannot be told is absent.
     pub figures: BTreeMap<Metric, RunFigure>,
     /// Why figures are absent that one would expect.
     pub absent: BTreeMap<Metric, Absent>,
 }
 
 impl Measured {
-    /// Of a run of which nothing was seen yet.
+    /// A run without measurements yet.
     pub(crate) fn nothing(trial: &Trial) -> Measured {
         Measured {
             key: trial.key.clone(),

@@ -1,5 +1,6 @@
-//! What is judged: throughput and percentiles of the response time of a transaction, which the catalogue of metrics has;
-//! where a plan asks for them, percentiles of kinds of statement; and of power cuts the time to recover.
+//! Judged metrics: throughput and percentiles of a transaction's response time, which the catalogue
+//! of metrics has; percentiles of kinds of statement, where a plan asks for them; and the recovery
+//! time of power cuts.
 
 use serde::{Serialize, Serializer};
 
@@ -33,12 +34,13 @@ impl Metric {
     pub const ALL: [Metric; 5] =
         [Metric::Throughput, Metric::P50, Metric::P95, Metric::P99, Metric::P999];
 
-    /// The percentiles of a kind of statement, by the load's word for it; nothing where there is no such kind.
+    /// The percentiles of a kind of statement, by the load's word for it; nothing where there is no
+    /// such kind.
     pub fn of_statement(kind: &str) -> Option<impl Iterator<Item = Metric>> {
         Some(StatementPercentile::of(kind)?.into_iter().map(Metric::Statement))
     }
 
-    /// What the catalogue says of it, or of a time like it.
+    /// The catalogue's entry of this metric, or of a time like it.
     fn entry(self) -> &'static metrics::MetricEntry {
         match self {
             Metric::Statement(_) | Metric::Recovery => metric!("latency_ms_p99"),
@@ -59,7 +61,7 @@ impl Metric {
         }
     }
 
-    /// What a person reads.
+    /// The label shown to people.
     pub fn label(self) -> &'static str {
         match self {
             Metric::Statement(one) => one.label(),

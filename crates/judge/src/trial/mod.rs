@@ -1,4 +1,5 @@
-//! One run by itself: its figures and how far its seconds leave them open, whether it held still, where it broke down.
+//! One run by itself: its figures and how far its seconds leave them open, whether it held still,
+//! where it broke down.
 
 pub(crate) mod figure;
 pub(crate) mod measured;

@@ -1,8 +1,8 @@
 //! A percentile of the time of one kind of statement, such as the p99 of updates by index.
 //!
-//! From the run's own distribution of that kind, from the actual start of each statement. The load's kinds have their
-//! names here once more, as a metric is a small value with names that live as long as the program; a test holds both lists
-//! together.
+//! From the run's own distribution of that kind, from the actual start of each statement. The
+//! load's kinds have their names here once more, as a metric is a small value with names that live
+//! as long as the program; a test holds both lists together.
 
 /// A percentile of one kind of statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,7 +97,8 @@ impl StatementPercentile {
         TAILS[self.percentile]
     }
 
-    /// Its value among so many statements with these times (ns, count), in ms; nothing where fewer than `least` are above.
+    /// Its value among so many statements with these times (ns, count), in ms; nothing where fewer
+    /// than `least` are above.
     pub(crate) fn value_ms(self, buckets: &[(u64, u64)], least: f64) -> Option<f64> {
         percentile_ns(buckets, self.tail(), least).map(|ns| ns as f64 / 1e6)
     }
@@ -106,7 +107,8 @@ impl StatementPercentile {
 /// The time that the share `tail` of all exceed, in ns; nothing where that are fewer than `least`.
 pub(crate) fn percentile_ns(buckets: &[(u64, u64)], tail: f64, least: f64) -> Option<u64> {
     let count: u64 = buckets.iter().map(|(_, count)| count).sum();
-    // The rank, from 1: the smallest that no more than the share of all are above. Thousandths are counted whole.
+    // The rank, from 1: the smallest that no more than the share of all are above. Thousandths are
+    // counted whole.
     let per_mille = 1000 - (tail * 1000.0).round() as u64;
     let rank = (count * per_mille).div_ceil(1000).max(1);
     let mut below = 0;

@@ -13,7 +13,8 @@ pub struct Period {
     pub expected: usize,
 }
 
-/// How far an event that is known to a second may lie from where it should, in seconds: half a second of rounding at either end.
+/// How far an event that is known to a second may lie from where it should, in seconds: half a
+/// second of rounding at either end.
 const OFF_MOST_S: f64 = 1.0;
 
 /// The share of the expected events that must be there.
@@ -22,7 +23,8 @@ const SEEN_LEAST: f64 = 0.75;
 /// The chance that random events would look so at most.
 const CHANCE_MOST: f64 = 0.01;
 
-/// The period of events at these seconds, ascending; nothing if they have none or are too few to tell.
+/// The period of events at these seconds, ascending; nothing if they have none or are too few to
+/// tell.
 pub fn period(events_s: &[f64]) -> Option<Period> {
     let gaps: Vec<f64> = events_s.windows(2).map(|two| two[1] - two[0]).collect();
     let fits = gaps.iter().filter_map(|gap| fit(events_s, *gap, gaps.len()));
@@ -33,7 +35,8 @@ fn share(period: &Period) -> f64 {
     period.seen as f64 / period.expected as f64
 }
 
-/// Numbers the events by a first guess, fits a line through numbers and times, and judges what is left.
+/// Numbers the events by a first guess, fits a line through numbers and times, and judges what is
+/// left.
 fn fit(events_s: &[f64], guess: f64, tried: usize) -> Option<Period> {
     let first = *events_s.first()?;
     if events_s.len() < 3 || guess < 2.0 {
@@ -59,9 +62,11 @@ fn fit(events_s: &[f64], guess: f64, tried: usize) -> Option<Period> {
 /// Fewer periods than this in a window are no train.
 const PERIODS_LEAST: usize = 5;
 
-/// The seconds of a train of events that come at regular intervals among others that do not: `is_event` tells of each second whether
-/// something happened in it. Every period from 3 s on and every phase is tried; of m places with h events, k of n seconds being events, the chance
-/// is hypergeometric (Fisher's exact test), times the number of trials (Bonferroni). Nothing if even the best is chance.
+/// The seconds of a train of events that come at regular intervals among others that do not:
+/// `is_event` tells of each second whether something happened in it. Every period from 3 s on and
+/// every phase is tried; of m places with h events, k of n seconds being events, the chance is
+/// hypergeometric (Fisher's exact test), times the number of trials (Bonferroni). Nothing if even
+/// the best is chance.
 pub fn train(is_event: &[bool]) -> Option<Vec<usize>> {
     // An event at the edge of a second may fall into the next.
     let wide: Vec<bool> = (0..is_event.len())
@@ -91,7 +96,8 @@ pub fn train(is_event: &[bool]) -> Option<Vec<usize>> {
 /// The shortest period looked for, in seconds.
 const PERIOD_LEAST_S: f64 = 3.0;
 
-/// Places one period apart, for every phase and for periods in steps that move the last place by half a second.
+/// Places one period apart, for every phase and for periods in steps that move the last place by
+/// half a second.
 fn combs(n: usize) -> impl Iterator<Item = Vec<usize>> {
     let longest = n as f64 / PERIODS_LEAST as f64;
     let step = 1.0 + 0.5 / n.max(1) as f64;

@@ -1,8 +1,8 @@
 //! One phase of one run: its figures, from the seconds that are stored of it.
 //!
-//! Counters are summed up by the catalogue's rules, as those of a whole run are, over the phase's window in the place of the run's.
-//! Percentiles are those of all transactions that ended in the phase, from the histograms of its seconds, whose buckets are at
-//! most 1.6 % wide.
+//! Counters are summed up by the catalogue's rules, as those of a whole run are, over the phase's
+//! window in the place of the run's. Percentiles are those of all transactions that ended in the
+//! phase, from the histograms of its seconds, whose buckets are at most 1.6 % wide.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ pub struct OfPhase {
     /// Transactions that were due and not begun when it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_length_end: Option<f64>,
-    /// Of one in which the server was restarted: how long after that began throughput was back at 90 % of the phase before.
-    /// Nothing where that phase asked for something else, or where it was not.
+    /// Seconds from a restart of the server in this phase until throughput was back at 90 % of the
+    /// phase before. `None` if that phase asked for something else, or throughput was not back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_s: Option<f64>,
 }
@@ -107,7 +107,7 @@ fn within(times: &Buckets, all: u64, share: f64) -> Option<f64> {
     place.map(|(ns, _)| *ns as f64 / 1e6)
 }
 
-/// Of the seconds' means, each with the transactions that ended in it.
+/// Mean latency from the seconds' means, weighted by the transactions that ended in each.
 fn mean_latency(series: &[Series], window: Window) -> Option<f64> {
     let tps: BTreeMap<u32, f64> = points(series, metric!("tps").name, window).collect();
     let weighed: Vec<(f64, f64)> = points(series, metric!("latency_ms_mean").name, window)
@@ -139,7 +139,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// How long after a restart, or the loss of a store, began throughput was back, as long as the same is asked for as before.
+/// How long after a restart, or the loss of a store, began throughput was back, as long as the same
+/// is asked for as before.
 fn warm_s(phases: &[Phase], place: usize, series: &[Series]) -> Option<f64> {
     let happened = phases.get(place)?.happened.as_ref()?;
     let answered_s =

@@ -1,10 +1,11 @@
-//! Results and samples that can be: a store that was damaged or forged may hold figures that no machine measures, and
-//! sums of those are no numbers at all. Such a figure is taken away before anything is made of it, and its run carries
-//! a warning, so that nothing rests on it.
+//! Results and samples that can be: a store that was damaged or forged may hold figures that no
+//! machine measures, and sums of those are no numbers at all. Such a figure is taken away before
+//! anything is made of it, and its run carries a warning, so that nothing rests on it.
 
 use assay_study::{Series, Trial, Warning};
 
-/// The largest figure of any unit that is believed: in bytes an exabyte. Squares and sums of what lies below are numbers.
+/// The largest figure of any unit that is believed: in bytes an exabyte. Squares and sums of what
+/// lies below are numbers.
 const LARGEST: f64 = 1e18;
 
 /// Whether a figure is a number that can have been measured.

@@ -1,12 +1,14 @@
-//! Seconds in which the load broke down: found, dated, sized, and set beside what the layers below did then.
+//! Seconds in which the load broke down: found, dated, sized, and set beside what the layers below
+//! did then.
 //!
-//! A second is a **drop** if its throughput lies more than a fifth and more than five deviations below the median of
-//! the seconds around it, or is a tenth of that or less, whatever the deviation. It is a **stall** if its longest
-//! response time is twice what is usual and more than four deviations (of logarithms) beyond, and at least half as many
-//! transactions as there are connections took half as long: one slow transaction is a tail, all of them at once are a
-//! stall. A second of which all this holds but the four deviations is one if it belongs to a train of such seconds at
-//! regular intervals that chance would hardly make. Deviations are those of the median, which what is looked for cannot
-//! inflate (Hampel, 1974).
+//! A second is a **drop** if its throughput lies more than a fifth and more than five deviations
+//! below the median of the seconds around it, or is a tenth of that or less, whatever the
+//! deviation. It is a **stall** if its longest response time is twice what is usual and more than
+//! four deviations (of logarithms) beyond, and at least half as many transactions as there are
+//! connections took half as long: one slow transaction is a tail, all of them at once are a stall.
+//! A second of which all this holds but the four deviations is one if it belongs to a train of such
+//! seconds at regular intervals that chance would hardly make. Deviations are those of the median,
+//! which what is looked for cannot inflate (Hampel, 1974).
 
 use serde::Serialize;
 
@@ -29,10 +31,10 @@ const DROP_DEVIATIONS: f64 = 5.0;
 /// Throughput is never taken for steadier than this share of its median.
 const DEVIATION_LEAST: f64 = 0.02;
 
-/// What is left of the median around it makes a drop of a second whatever the others vary by,
+/// Share of the surrounding median below which a second is a drop, however much the others vary.
 const REST_MOST: f64 = 0.1;
-/// where so many transactions a second are usual: of a Poisson process of this mean a second has a tenth or less with a
-/// chance of 5 in a million.
+/// where so many transactions a second are usual: of a Poisson process of this mean a second has a
+/// tenth or less with a chance of 5 in a million.
 const USUAL_LEAST: f64 = 15.0;
 
 /// A stall is at least so many times the usual longest response,
@@ -44,7 +46,7 @@ const STALL_DEVIATIONS_ALONE: f64 = 6.0;
 /// The logarithm of the longest response is never taken for steadier than this.
 const LOG_DEVIATION_LEAST: f64 = 0.15;
 
-/// What is told of the layers below, of each event.
+/// Departures of lower layers that are reported for each event.
 const DEPARTURES: usize = 4;
 
 /// The breakdowns of a run.
@@ -54,15 +56,16 @@ pub struct Stalls {
     pub events: Vec<Stall>,
     /// Whether they come at regular intervals.
     pub period: Option<Period>,
-    /// The smallest drop of throughput in a second that would have been found, in percent of the median; nothing where
-    /// the seconds vary so much that not even one to zero would.
+    /// The smallest drop of throughput in a second that would have been found, in percent of the
+    /// median; nothing where the seconds vary so much that not even one to zero would.
     pub smallest_drop_percent: Option<f64>,
 }
 
 /// One breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stall {
-    /// First second of the run's clock that it touches; second n ends n seconds after the clock began.
+    /// First second of the run's clock that it touches; second n ends n seconds after the clock
+    /// began.
     pub from_second: u32,
     /// Last.
     pub to_second: u32,
@@ -70,7 +73,8 @@ pub struct Stall {
     pub at: Option<String>,
     /// How far throughput was below the median around it, in percent, in the worst second.
     pub depth_percent: f64,
-    /// How much longer than usual the longest response took, in ms: about how long nothing was answered.
+    /// How much longer than usual the longest response took, in ms: about how long nothing was
+    /// answered.
     pub delay_ms: Option<f64>,
     /// Transactions that took at least half as long as the longest.
     pub transactions: Option<u64>,
@@ -222,7 +226,7 @@ struct Wait {
     needed: f64,
 }
 
-/// Of each second in which everybody waited unusually long.
+/// Waits of each second in which every thread waited unusually long.
 fn waits(longest: &Points, seconds: &[SecondLatency], threads: u32) -> Vec<Option<Wait>> {
     let logs: Vec<f64> = longest.values().iter().map(|ms| ms.max(1e-6).ln()).collect();
     let (centre, deviation) = (median(&logs), median_deviation(&logs).max(LOG_DEVIATION_LEAST));
@@ -264,7 +268,8 @@ fn depth(tps: &Points, span: (u32, u32)) -> f64 {
     tps.0.iter().enumerate().filter_map(of).fold(0.0, f64::max)
 }
 
-/// Transactions that ended in these seconds and took at least half of `longest_ms`; nothing without histograms.
+/// Transactions that ended in these seconds and took at least half of `longest_ms`; nothing without
+/// histograms.
 fn delayed(seconds: &[SecondLatency], span: (u32, u32), longest_ms: f64) -> Option<u64> {
     let bucket = bucket_of((longest_ms * 0.5e6) as u64);
     let its: Vec<&SecondLatency> =
@@ -272,7 +277,7 @@ fn delayed(seconds: &[SecondLatency], span: (u32, u32), longest_ms: f64) -> Opti
     (!its.is_empty()).then(|| its.iter().map(|one| one.count_above(bucket)).sum())
 }
 
-/// What was furthest from its own median in these seconds, furthest first.
+/// Series that were furthest from their own medians in these seconds, furthest first.
 fn departures(below: &[(&Series, Points)], span: (u32, u32)) -> Vec<Departure> {
     let of = |(series, points): &(&Series, Points)| {
         let values = points.values();

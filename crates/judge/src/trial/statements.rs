@@ -1,7 +1,8 @@
-//! Response times by kind of statement (a point select, an update by index, a commit), as some papers print them.
+//! Response times by kind of statement (a point select, an update by index, a commit), as some
+//! papers print them.
 //!
-//! Of one run, from its own distribution, from the actual start of each statement. A percentile that fewer than
-//! [`ABOVE_LEAST`] statements are above is not told.
+//! Of one run, from its own distribution, from the actual start of each statement. A percentile
+//! that fewer than [`ABOVE_LEAST`] statements are above is not told.
 
 use serde::Serialize;
 

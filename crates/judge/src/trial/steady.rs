@@ -7,8 +7,8 @@ use crate::statistics::{
     FittedSlope, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
 };
 
-/// Drift over the window that counts, in percent of its mean: what the warm-up until steady allows (`assay_load`, five seconds
-/// against five).
+/// Drift over the window that counts, in percent of its mean: what the warm-up until steady allows
+/// (`assay_load`, five seconds against five).
 const DRIFT_MOST_PERCENT: f64 = 5.0;
 
 /// Windows shorter than this, in seconds, cannot tell drift from a wave.
@@ -44,14 +44,15 @@ pub struct Steady {
     pub spread_percent: f64,
     /// How much of a second's deviation is left in the next (autocorrelation at lag 1).
     pub autocorrelation: f64,
-    /// Seconds of the window after which it was steady: 0 if it was from the first, nothing if that cannot be told or never was.
+    /// Seconds of the window after which it was steady: 0 if it was from the first, nothing if that
+    /// cannot be told or never was.
     pub settled_after_s: Option<usize>,
     /// The interval of the drift over the window, in percent of the mean.
     #[serde(skip)]
     pub drift_interval: (f64, f64),
 }
 
-/// Of the seconds of a window; nothing of a window too short to say.
+/// Steadiness of the seconds of a window; `None` for a window that is too short.
 pub fn steady(tps: &[f64]) -> Option<Steady> {
     let level = mean(tps);
     if tps.len() < SECONDS_LEAST || level <= 0.0 {
@@ -105,8 +106,8 @@ fn held(tps: &[f64]) -> Steadiness {
     }
 }
 
-/// A warm-up that is nearly over is no straight line: its first part is held against the second half. It began elsewhere if the interval
-/// of what is between them lies beyond the bound.
+/// A warm-up that is nearly over is no straight line: its first part is held against the second
+/// half. It began elsewhere if the interval of what is between them lies beyond the bound.
 fn begins_elsewhere(tps: &[f64]) -> bool {
     let first = (tps.len() / 10).max(5).min(tps.len() / 2);
     let half = &tps[tps.len() / 2..];

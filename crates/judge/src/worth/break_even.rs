@@ -1,9 +1,10 @@
-//! What throughput says of cost where nobody gave a price: how many servers a load takes, and up to which price a server is
-//! worth it.
+//! Cost without prices: the number of servers that a load needs, and the price up to which a server
+//! is worth it.
 //!
-//! A transaction costs the price of a server ÷ its throughput. So it is cheaper on one kind of server than on another as long
-//! as price ÷ price of the other < TPS ÷ TPS of the other: the ratio of throughputs is the break-even price, counted in servers
-//! of the other kind. A price is of all that a server costs over the same years, its drives included.
+//! A transaction costs the price of a server ÷ its throughput. So it is cheaper on one kind of
+//! server than on another as long as price ÷ price of the other < TPS ÷ TPS of the other: the ratio
+//! of throughputs is the break-even price, counted in servers of the other kind. A price covers all
+//! that a server costs over the same years, its drives included.
 
 use serde::Serialize;
 
@@ -14,11 +15,12 @@ use crate::interval::Interval;
 /// Servers are counted for so many transactions a second.
 pub const LOAD_TPS: f64 = 10_000.0;
 
-/// So many servers and more are counted whole; fewer in tenths, for a larger load takes a multiple of them.
+/// So many servers and more are counted whole; fewer in tenths, for a larger load takes a multiple
+/// of them.
 const WHOLE_FROM: f64 = 10.0;
 
-/// Servers that carry [`LOAD_TPS`] where each carries `tps`, rounded up: to tenths below ten, else to whole ones. Nothing of
-/// what is no throughput.
+/// Servers that carry [`LOAD_TPS`] where each carries `tps`, rounded up: to tenths below ten, else
+/// to whole ones. Nothing of what is no throughput.
 pub fn servers(tps: Interval) -> Option<Interval> {
     let needed = Some(tps).filter(Interval::is_sound)?.dividing(LOAD_TPS);
     let parts = if needed.mid < WHOLE_FROM { 10.0 } else { 1.0 };
@@ -31,22 +33,24 @@ pub struct BreakEven {
     /// In prices of the other's server.
     #[serde(flatten)]
     pub times: Interval,
-    /// Whether it is known to be above or below the price of the other's server, or equivalent to it.
+    /// Whether it is known to be above or below the price of the other's server, or equivalent to
+    /// it.
     pub is_conclusive: bool,
 }
 
 impl BreakEven {
-    /// Of the configuration that others are measured by: its own price.
+    /// Break-even of the baseline: its own price.
     pub fn of_itself() -> BreakEven {
         BreakEven { times: Interval::exactly(1.0), is_conclusive: true }
     }
 }
 
-/// The break-even price by the judged ratio of both throughputs as they were run, and the word on it; `scales` are what the
-/// rates of the other and of the one itself are divided by. Nothing of what is no ratio.
+/// The break-even price by the judged ratio of both throughputs as they were run, and the word on
+/// it; `scales` are what the rates of the other and of the one itself are divided by. Nothing of
+/// what is no ratio.
 ///
-/// The word is of the ratio as it was run: where the scales differ, a ratio of whole devices that may be 1 is
-/// inconclusive, whatever the word.
+/// The word is of the ratio as it was run: where the scales differ, a ratio of whole devices that
+/// may be 1 is inconclusive, whatever the word.
 pub fn break_even(ratio: Interval, scales: [f64; 2], word: Conclusion) -> Option<BreakEven> {
     let times = Some(consolidation(ratio, scales)).filter(Interval::is_sound)?;
     let may_be_one = times.low <= 1.0 && times.high >= 1.0;

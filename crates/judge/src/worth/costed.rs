@@ -1,7 +1,8 @@
 //! Under which loads a configuration's throughput makes a cost, and why not under the others.
 //!
-//! A cost is made of what a server could do at most, for what stands at one scale: a rate that was asked for says nothing of
-//! either side's most, and a whole device is no peer of a model whose rates are multiplied.
+//! A cost is made of what a server could do at most, for what stands at one scale: a rate that was
+//! asked for says nothing of either side's most, and a whole device is no peer of a model whose
+//! rates are multiplied.
 
 use serde::Serialize;
 
@@ -31,11 +32,11 @@ pub enum Why {
     RateAsked,
     /// Its rates are divided otherwise than those of what costs are measured by.
     OtherScale {
-        /// What its own are divided by.
+        /// Divisor of its own rates.
         own: f64,
         /// The configuration that costs are measured by under this load.
         measure: String,
-        /// What that one's are divided by.
+        /// Divisor of the baseline's rates.
         of_measure: f64,
     },
     /// The study does not keep what its rates are divided by.

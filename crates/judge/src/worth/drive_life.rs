@@ -1,5 +1,5 @@
-//! How long drives last, of each run whose writes were counted: at the rate that was tested, at one that somebody has, and
-//! measured by the baseline.
+//! How long drives last, of each run whose writes were counted: at the rate that was tested, at one
+//! that somebody has, and measured by the baseline.
 
 use serde::Serialize;
 
@@ -15,13 +15,13 @@ pub struct DriveLife {
     /// Which run.
     #[serde(flatten)]
     pub key: TrialKey,
-    /// What its writing means.
     #[serde(flatten)]
     pub endurance: Endurance,
     /// How long it lasts at a rate that somebody has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// How many times as long the same flash lasts under the same transactions as with the baseline, in the same repeat.
+    /// How many times as long the same flash lasts under the same transactions as with the
+    /// baseline, in the same repeat.
     #[serde(rename = "life_on_equal_flash", skip_serializing_if = "Option::is_none")]
     pub on_equal_flash: Option<f64>,
 }
@@ -42,7 +42,8 @@ pub struct AtRate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateOrigin {
-    /// What the baseline is said to write in a day; of another configuration as much as the same transactions write.
+    /// The given daily writes of the baseline; for another configuration as much as the same
+    /// transactions write.
     Asked,
     /// One drive write a day.
     OneDriveWriteADay,
@@ -58,8 +59,8 @@ impl RateOrigin {
     }
 }
 
-/// Of each run; `own` gives what is known of a configuration's drives beyond the study, `writes_per_day` what the baseline writes
-/// to its device, in bytes.
+/// Drive lives of each run; `own` has facts about a configuration's drives from outside the study,
+/// `writes_per_day` is what the baseline writes to its device, in bytes.
 pub(crate) fn of_runs(
     study: &Study,
     own: impl Fn(&str) -> Each,
@@ -77,7 +78,8 @@ pub(crate) fn of_runs(
     all
 }
 
-/// Puts beside each what its drive lasts at the rate that was asked for, else at one drive write a day.
+/// Puts beside each what its drive lasts at the rate that was asked for, else at one drive write a
+/// day.
 fn add_rates(all: &mut [DriveLife], baseline: Option<&str>, writes_per_day: Option<f64>) {
     let of_baseline = of_config(all, baseline);
     for one in all {
@@ -99,7 +101,8 @@ fn add_rates(all: &mut [DriveLife], baseline: Option<&str>, writes_per_day: Opti
     }
 }
 
-/// Puts beside each how long the same flash lasts, measured by the baseline; nothing where nobody can be measured by it.
+/// Puts beside each how long the same flash lasts, measured by the baseline; nothing where nobody
+/// can be measured by it.
 fn add_flash_lives(all: &mut [DriveLife], baseline: Option<&str>) {
     let of_baseline = of_config(all, baseline);
     let is_other = |one: &DriveLife| Some(one.key.config.as_str()) != baseline;

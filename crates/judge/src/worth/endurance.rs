@@ -1,15 +1,17 @@
 //! How long a drive lasts, at the rate that was tested and at any other.
 //!
-//! Amplification counts once. Ratings (terabytes written, drive writes a day) count what the host writes (JEDEC JESD218B
-//! and JESD219A), and what the device adds to it is in them already: they are divided by what the host wrote. What goes to
-//! the flash is more, by collection, or less, by compression; it is held against a rating of the flash alone: as given,
-//! or its erase cycles × its bytes.
+//! Amplification counts once. Ratings (terabytes written, drive writes a day) count what the host
+//! writes (JEDEC JESD218B and JESD219A), and what the device adds to it is in them already: they
+//! are divided by what the host wrote. What goes to the flash is more, by collection, or less, by
+//! compression; it is held against a rating of the flash alone: as given, or its erase cycles × its
+//! bytes.
 //!
-//! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided by P, so the whole
-//! device writes P times as much each second. Bytes of a transaction are the same, for write amplification hangs on the
-//! fill and not on the size. Its capacity is divided by C, which drops out: the endurance is the whole device's, and if
-//! it were the model's, both sides would be divided by C. So life = endurance ÷ (P × bytes a second of the model), and
-//! the drive writes of a day are P ÷ C times the model's own.
+//! A model at a scale stands for the whole device: its parallelism, and so its rates, are divided
+//! by P, so the whole device writes P times as much each second. Bytes of a transaction are the
+//! same, for write amplification hangs on the fill and not on the size. Its capacity is divided by
+//! C, which drops out: the endurance is the whole device's, and if it were the model's, both sides
+//! would be divided by C. So life = endurance ÷ (P × bytes a second of the model), and the drive
+//! writes of a day are P ÷ C times the model's own.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +23,10 @@ use assay_study::prices::Each;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// Of the Julian year.
+/// The Julian year.
 const DAYS_PER_YEAR: f64 = 365.25;
 
-/// What a run's writing means for its drive.
+/// Effect of a run's writes on the life of its drive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endurance {
     /// Bytes that the device was given, for each transaction.
@@ -60,7 +62,8 @@ pub struct Life {
 }
 
 impl Endurance {
-    /// If the host writes so much a day, of the same kind: amplification is taken to stay what it was.
+    /// If the host writes so much a day, of the same kind: amplification is taken to stay what it
+    /// was.
     pub fn life_at(&self, host_bytes_per_day: f64) -> Life {
         let times = self.host_bytes_per_day / host_bytes_per_day;
         let at = |years: Option<f64>| {
@@ -70,7 +73,7 @@ impl Endurance {
     }
 }
 
-/// What a whole device is rated for, and how that is known.
+/// Rating of a whole device, and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rated {
     /// Bytes that it may be given.
@@ -107,7 +110,7 @@ pub enum RatedBy {
     },
 }
 
-/// What the device under `disk` is rated for: what `own` says, else its preset; nothing where neither says enough.
+/// Rating of the device under `disk`: from `own`, else from its preset; `None` if neither suffices.
 pub fn rated(disk: Option<&DiskRecord>, own: &Each) -> Option<Rated> {
     let capacity = own.capacity_bytes.or(disk.and_then(|disk| disk.user_bytes));
     if let Some(bytes) = own.endurance_bytes {
@@ -134,7 +137,8 @@ fn of_writes(writes_per_day: f64, capacity_bytes: f64, years: f64) -> f64 {
     writes_per_day * capacity_bytes * years * 365.0
 }
 
-/// What results of a run mean for the device under `disk`; nothing where its writes were not counted.
+/// Endurance of the device under `disk` by the results of a run; `None` if its writes were not
+/// counted.
 pub fn of_results(
     results: &BTreeMap<String, f64>,
     disk: Option<&DiskRecord>,
@@ -146,7 +150,8 @@ pub fn of_results(
     let is_software_drive = disk.is_some_and(DiskRecord::is_drive);
     let counted = figure(metric!("drive_write_bytes_host_per_s")).filter(|bytes| *bytes > 0.0);
     let to_media = counted.and_then(|_| figure(metric!("drive_write_bytes_media_per_s")));
-    // What our own drive writes to its media is what the device below is given; what that writes inside, nobody sees.
+    // What our own drive writes to its media is what the device below is given; what that writes
+    // inside, nobody sees.
     let (given, media) = match (is_software_drive, to_media) {
         (true, Some(to_media)) => (to_media, None),
         _ => (figure(metric!("disk_write_bytes_per_s"))?, to_media),
@@ -194,7 +199,7 @@ mod tests {
         figures.iter().map(|(name, value)| ((*name).to_owned(), of(*value))).collect()
     }
 
-    /// Of 3.2 TB, 3 writes a day for 5 years.
+    /// A drive of 3.2 TB, 3 writes a day for 5 years.
     fn model(capacity_scale: f64, parallel_scale: f64) -> DiskRecord {
         DiskRecord {
             media: Media::Model(Model { capacity_scale, parallel_scale, ..Model::default() }),
@@ -256,7 +261,8 @@ mod tests {
         };
         let whole = of(1.0, 1.0, 36.0);
         assert!(near(whole.life.host_years, 17.52e15 / (72e6 * 86_400.0 * 365.25)));
-        // A thirty-sixth of the rate on a thirty-sixth of the parallelism is the same device, whatever its capacity.
+        // A thirty-sixth of the rate on a thirty-sixth of the parallelism is the same device,
+        // whatever its capacity.
         for capacity in [1.0, 36.0, 4000.0] {
             let scaled = of(capacity, 36.0, 1.0);
             assert!(near(scaled.life.host_years, whole.life.host_years.unwrap()), "{capacity}");

@@ -1,14 +1,15 @@
-//! How long flash lasts under one configuration, measured by another: what is known of life where no device is rated.
+//! How long flash lasts under one configuration, measured by another: what is known of life where
+//! no device is rated.
 //!
-//! Flash wears by what is programmed into it. The same flash under the same transactions therefore lasts in inverse proportion
-//! to the bytes that each of them sends to it; its erase cycles, its size and the rate drop out. A scale does too: it leaves
-//! bytes of a transaction as they are.
+//! Flash wears by what is programmed into it. The same flash under the same transactions therefore
+//! lasts in inverse proportion to the bytes that each of them sends to it; its erase cycles, its
+//! size and the rate drop out. A scale does too: it leaves bytes of a transaction as they are.
 
 use crate::interval::Interval;
 use crate::worth::endurance::Endurance;
 
-/// How many times as long the same flash lasts under the same transactions as with `base`; nothing where either of both does
-/// not count what goes to its flash, or sent nothing there.
+/// How many times as long the same flash lasts under the same transactions as with `base`; nothing
+/// where either of both does not count what goes to its flash, or sent nothing there.
 pub fn on_equal_flash(own: &Endurance, base: &Endurance) -> Option<f64> {
     let times = base.media_bytes_per_transaction? / own.media_bytes_per_transaction?;
     Some(times).filter(|times| Interval::exactly(*times).is_sound())
@@ -44,7 +45,8 @@ mod tests {
             "twice the bytes, half the life"
         );
         assert_eq!(lasts(Some(54_000.0), Some(54_000.0)), Some(1.0), "itself");
-        // Negative control: what the host writes is the same in all of these, and says nothing of flash.
+        // Negative control: what the host writes is the same in all of these, and says nothing of
+        // flash.
         assert_ne!(lasts(Some(54_000.0), Some(378_000.0)), Some(1.0));
     }
 

@@ -1,4 +1,5 @@
-//! One configuration under one load: its throughput, and the configuration that it is judged against.
+//! One configuration under one load: its throughput, and the configuration that it is judged
+//! against.
 
 use crate::interval::Interval;
 use crate::summary::RepeatGroup;
@@ -18,14 +19,15 @@ pub(super) struct Against {
     pub(super) baseline: String,
     /// Own throughput ÷ the other's, both as they were run.
     pub(super) ratio: Interval,
-    /// How many times a server of what the other stands for does what was measured, and of what the configuration does.
+    /// How many times a server of what the other stands for does what was measured, and of what the
+    /// configuration does.
     pub(super) scales: [f64; 2],
     /// The verdict.
     pub(super) word: Conclusion,
 }
 
 impl<'a> Load<'a> {
-    /// Of these runs; nothing of runs of another study.
+    /// The load of these runs; `None` for runs of another study.
     pub(super) fn of(study: &'a Study, group: &RepeatGroup<'_>) -> Option<Load<'a>> {
         Some(Load {
             config: &study.configs.get(group.config)?.name,
@@ -41,7 +43,8 @@ impl<'a> Load<'a> {
         Some(level.tps).filter(Interval::is_sound)
     }
 
-    /// Its throughput beside that of the baseline, else of another that it is judged against under the same load.
+    /// Its throughput beside that of the baseline, else of another that it is judged against under
+    /// the same load.
     pub(super) fn against(&self, judgement: &Judgement, study: &Study) -> Option<Against> {
         let its = || of_throughput(judgement).filter(|one| self.is_of(&one.config, one));
         let baseline = baseline_of(study);
@@ -78,8 +81,9 @@ fn of_throughput(judgement: &Judgement) -> impl Iterator<Item = &JudgedCompariso
     all.filter(|one| one.metric == Metric::Throughput && one.against_workload.is_none())
 }
 
-/// What the throughput of a configuration is multiplied with to be that of one server with whole devices: what its rates are
-/// divided by, ÷ the servers that made them together. Nothing of a scale that nobody kept.
+/// Factor from the throughput of a configuration to that of one server with whole devices: the
+/// divisor of its rates ÷ the servers that made them together. `None` for a scale that was not
+/// kept.
 pub fn server_scale(study: &Study, config: &str) -> Option<f64> {
     Some(study.parallel_scale(config)? / study.servers(config))
 }

@@ -1,5 +1,5 @@
-//! What throughput says of cost without any price, of each configuration under each load: servers for a load, and up to which
-//! price a server is worth it.
+//! Cost without prices, of each configuration under each load: servers for a load, and the price up
+//! to which a server is worth it.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use assay_study::Study;
 
 use super::load::{Load, server_scale};
 
-/// Of one configuration under one load.
+/// Servers of one configuration for one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServersForLoad {
     /// Name of the configuration.
@@ -39,7 +39,7 @@ pub struct WorthUpTo {
     pub price: BreakEven,
 }
 
-/// Of each group whose throughput makes costs.
+/// Servers of each group whose throughput makes costs.
 pub(crate) fn of_groups(
     study: &Study,
     groups: &[&RepeatGroup<'_>],
@@ -60,7 +60,7 @@ pub(crate) fn of_groups(
     groups.iter().filter_map(of_group).collect()
 }
 
-/// What others are measured by is worth its own price.
+/// The worth of a server; the baseline is worth its own price.
 fn worth_up_to(load: &Load<'_>, judgement: &Judgement, study: &Study) -> Option<WorthUpTo> {
     let Some(one) = load.against(judgement, study) else {
         let (against, price) = (load.config.to_owned(), BreakEven::of_itself());

@@ -16,17 +16,17 @@ pub enum LayerName {
     RedoLog,
     /// The server's log.
     BinaryLog,
-    /// What neither keeps.
+    /// Temporary files, which neither keeps.
     TemporaryFiles,
     /// All of those together.
     AllFiles,
-    /// What the file system adds or keeps back.
+    /// Bytes that the file system adds or holds back.
     FileSystem,
     /// The block device under it.
     Device,
     /// The software drive, or the drive inside of a model.
     Drive,
-    /// Of what that writes: compressed data,
+    /// Part of the media writes: compressed data.
     MediaPayload,
     /// headers, tables and padding around them,
     MediaTables,
@@ -40,14 +40,14 @@ pub enum LayerName {
     DeviceBelow,
 }
 
-/// What a transaction was at one layer. Absent is not known.
+/// Bytes per transaction at one layer. `None`: unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransactionLayer {
     /// Which.
     #[serde(skip)]
     pub name: LayerName,
-    /// Bytes written for each transaction. Of the file system: what the device wrote beyond what the files explain; below zero
-    /// where less reached it.
+    /// Bytes written for each transaction. Of the file system: what the device wrote beyond what
+    /// the files explain; below zero where less reached it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_bytes: Option<f64>,
     /// Write operations for each transaction.
@@ -97,7 +97,8 @@ const fn bytes_alone(write_bytes: &'static MetricEntry) -> Counters {
     Counters { write_bytes, writes: None, read_bytes: None, reads: None, flushes: None }
 }
 
-/// What the server writes, by kind of file. Pages are InnoDB's; that a doublewrite buffer writes them again is its own layer.
+/// The server's writes by kind of file. Pages are InnoDB's; the doublewrite buffer, which writes
+/// them again, is a layer of its own.
 const FILE_KINDS: [(LayerName, Counters); 5] = [
     (
         LayerName::DataFiles,
@@ -178,7 +179,8 @@ pub(super) fn of_results(results: &Results, tps: f64) -> Vec<TransactionLayer> {
         file_system.map(|(device, files)| device - files),
     ));
     layers.push(device);
-    // The model of a device that stores where it is addressed has no drive inside, whose counts stand still.
+    // The model of a device that stores where it is addressed has no drive inside, whose counts
+    // stand still.
     if results.get(DRIVE_COUNTERS.write_bytes.name).is_some_and(|bytes| *bytes > 0.0) {
         layers.push(read(LayerName::Drive, DRIVE_COUNTERS));
         layers.extend(PARTS.into_iter().map(|(name, of)| {

@@ -1,8 +1,10 @@
-//! The write path per transaction: what one transaction comes to at each layer, from InnoDB's pages to the flash.
+//! The write path per transaction: what one transaction comes to at each layer, from InnoDB's pages
+//! to the flash.
 //!
-//! Means over a run's measuring window, divided by its transactions. Layers are the counters of the monitor
-//! (`docs/measuring.md`); what nobody counted is absent and never zero. Where layers count the same bytes they are held
-//! against each other by [`reconcile`](crate::reconcile), and a run in which they do not agree is flagged.
+//! Means over a run's measuring window, divided by its transactions. Layers are the counters of the
+//! monitor (`docs/measuring.md`); what nobody counted is absent and never zero. Where layers count
+//! the same bytes they are held against each other by [`reconcile`](crate::reconcile), and a run in
+//! which they do not agree is flagged.
 
 mod layers;
 mod spent;
@@ -34,7 +36,7 @@ pub struct WritePath {
     pub spent: Vec<Spent>,
     /// Bytes that the data take, layer by layer, at the window's end.
     pub space: Vec<Space>,
-    /// What was held against each other.
+    /// Checks of figures against each other.
     pub checks: Vec<CrossCheck>,
 }
 

@@ -3,7 +3,7 @@
 use super::Results;
 use assay_study::metrics::{MetricEntry, metric};
 
-/// What time is spent on.
+/// Uses of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
     /// The transaction, from its first statement to its last answer.
@@ -38,10 +38,10 @@ pub enum Activity {
     ModelledFlushes,
 }
 
-/// Microseconds of something for each transaction. What goes on at once adds up to more than the transaction took.
+/// Microseconds of something for each transaction. What goes on at once adds up to more than the
+/// transaction took.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spent {
-    /// What it was spent on.
     pub what: Activity,
     /// Microseconds for each transaction.
     pub us: f64,
@@ -60,21 +60,21 @@ pub enum Held {
     Media,
 }
 
-/// What the data take at one layer.
+/// Space of the data at one layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Space {
     /// Which layer.
     pub layer: Held,
     /// Bytes at the window's end.
     pub bytes: f64,
-    /// Bytes for each byte at the layer above, where that is known. Not of a model's drive above its files: what wore
-    /// it in lies there too.
+    /// Bytes for each byte at the layer above, where that is known. Not of a model's drive above
+    /// its files: what wore it in lies there too.
     pub per_byte_above: Option<f64>,
 }
 
 const US_PER_MS: f64 = 1e3;
 
-/// What time is spent on, each second.
+/// Uses of time per second.
 const RATES: [(Activity, &MetricEntry); 8] = [
     (Activity::ServerCpu, metric!("server_cpu_percent")),
     (Activity::LoadCpu, metric!("load_cpu_percent")),
@@ -86,8 +86,8 @@ const RATES: [(Activity, &MetricEntry); 8] = [
     (Activity::RowLockWaits, metric!("innodb_row_lock_ms_per_s")),
 ];
 
-/// Operations whose number and mean latency are counted: of the device as the kernel sees it, and of a model as it
-/// should be.
+/// Operations whose number and mean latency are counted: of the device as the kernel sees it, and
+/// of a model as it should be.
 const OPERATIONS: [(Activity, &MetricEntry, &MetricEntry); 6] = [
     (Activity::DeviceReads, metric!("disk_reads_per_s"), metric!("disk_read_latency_ms")),
     (Activity::DeviceWrites, metric!("disk_writes_per_s"), metric!("disk_write_latency_ms")),
@@ -120,7 +120,7 @@ const LAYERS: [(Held, &MetricEntry); 4] = [
     (Held::Media, metric!("space_physical_bytes")),
 ];
 
-/// What is known of where the data lie.
+/// Space of the data, layer by layer.
 pub(super) fn space(results: &Results) -> Vec<Space> {
     let is_model = results.contains_key(metric!("model_commands_per_s").name);
     let mut above: Option<f64> = None;

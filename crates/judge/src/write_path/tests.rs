@@ -12,7 +12,8 @@ fn trial(figures: &[(&str, f64)]) -> Trial {
     Trial { window: Some(Window { from_s: 5.0, to_s: 25.0 }), ..Trial::done(key, figures) }
 }
 
-/// 100 transactions a second: 16 pages of 16 KiB written twice, 4 KB of redo and 1 KB of binary log for each ten.
+/// 100 transactions a second: 16 pages of 16 KiB written twice, 4 KB of redo and 1 KB of binary log
+/// for each ten.
 const SERVER: [(&str, f64); 8] = [
     ("tps", 100.0),
     ("innodb_file_data_write_bytes_per_s", 2_621_440.0),

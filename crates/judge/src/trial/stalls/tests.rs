@@ -11,8 +11,8 @@ use assay_study::SecondLatencies;
 const SECONDS: u32 = 60;
 const THREADS: u32 = 8;
 
-/// A run of 8 connections at some thousand transactions a second, with response times that have a tail; in the
-/// `stalled` seconds all of them waited `stall_ms` once.
+/// A run of 8 connections at some thousand transactions a second, with response times that have a
+/// tail; in the `stalled` seconds all of them waited `stall_ms` once.
 fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Trial, Measured, Vec<Series>) {
     let mut tps = autoregression(noise, SECONDS as usize, 1000.0, 0.06, 0.4);
     let (mut latencies, mut longest) = (SecondLatencies::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! What one server with its drives costs over the years.
+//! Cost of one server with its drives over the years.
 
 use serde::Serialize;
 
@@ -10,17 +10,16 @@ const HOURS_PER_YEAR: f64 = 365.25 * 24.0;
 /// One server's costs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bill {
-    /// What all amounts are in.
+    /// Currency of all amounts.
     pub currency: String,
     /// For so many years.
     pub years: f64,
-    /// What it is made of.
     pub parts: Vec<Part>,
     /// All of it.
     pub total: f64,
 }
 
-/// What a part of a bill is for.
+/// Purpose of a part of a bill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -37,7 +36,6 @@ pub enum What {
 /// A part of a bill.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
-    /// What it is for.
     pub what: What,
     /// The key that it follows from.
     pub price: &'static str,
@@ -46,7 +44,7 @@ pub struct Part {
 }
 
 impl Bill {
-    /// What a part comes to.
+    /// Amount of a part.
     pub fn amount(&self, what: What) -> Option<f64> {
         self.parts.iter().find(|part| part.what == what).map(|part| part.amount)
     }

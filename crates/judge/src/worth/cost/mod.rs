@@ -1,9 +1,10 @@
-//! What a transaction a second and a gigabyte cost, how many servers a load takes, and which prices that hangs on.
+//! Cost of a transaction per second and of a gigabyte, servers for a load, and the prices that
+//! these depend on.
 //!
-//! Every figure inherits the bounds of the throughput and of the space that it is made of. A scale model's throughput
-//! stands for P times as much of the whole device (`parallel_scale`), whose price is asked for: one server with the
-//! whole device is set against what the device would carry, as if the server kept up. A price that nobody gave makes no
-//! figure.
+//! Every figure inherits the bounds of the throughput and of the space that it is made of. A scale
+//! model's throughput stands for P times as much of the whole device (`parallel_scale`), whose
+//! price is asked for: one server with the whole device is set against what the device would carry,
+//! as if the server kept up. A price that nobody gave makes no figure.
 
 mod bill;
 #[cfg(test)]
@@ -16,24 +17,24 @@ pub use bill::{Bill, Part, What, bill};
 use crate::interval::Interval;
 use assay_study::prices::{Each, Prices, Target};
 
-/// What was measured of a configuration under a load.
+/// Measurements of a configuration under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeasuredLoad {
     /// Transactions a second of the model or the device as it was run, of all servers together.
     pub tps: Interval,
     /// Bytes of data for each byte that they take of the device, where that is known.
     pub space_ratio: Option<Interval>,
-    /// How many times of that a server of what it stands for does: what a model's rates are divided by, ÷ the servers that
-    /// did it together; 1 of a device below one server.
+    /// How many times of that a server of what it stands for does: what a model's rates are divided
+    /// by, ÷ the servers that did it together; 1 of a device below one server.
     pub scale: f64,
     /// Bytes that a server's drives hold as they are, where that is known.
     pub capacity_bytes: Option<f64>,
 }
 
-/// What a configuration costs under a load.
+/// Cost of a configuration under a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
-    /// What one server costs over the years, part by part.
+    /// Cost of one server over the years, part by part.
     pub bill: Bill,
     /// Servers that hold the same data.
     pub replicas: f64,
@@ -41,10 +42,11 @@ pub struct Cost {
     pub tps: Interval,
     /// All replicas together, over all years, for each transaction a second.
     pub cost_per_tps: Interval,
-    /// Drives of all replicas for each gigabyte (10⁹ bytes) of data, where the capacity and the space are known.
+    /// Drives of all replicas for each gigabyte (10⁹ bytes) of data, where the capacity and the
+    /// space are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive_cost_per_gb: Option<Interval>,
-    /// What the target takes, where one is given.
+    /// Servers that the target needs, if one is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
     /// The prices that the cost of a transaction hangs on most, the first most of all.
@@ -58,13 +60,13 @@ pub struct Fleet {
     pub servers: Interval,
     /// Drives in them.
     pub drives: Interval,
-    /// What all of it costs over the years.
+    /// Cost of all servers over the years.
     pub cost: Interval,
-    /// What decides how many.
+    /// The limit that sets their number.
     pub bound_by: Bound,
 }
 
-/// What decides how many servers a target takes.
+/// The limit that sets the number of servers for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -74,12 +76,13 @@ pub enum Bound {
     Data,
 }
 
-/// What a price does to the cost of a transaction.
+/// Effect of a price on the cost of a transaction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// Which.
     pub price: &'static str,
-    /// Percent of the cost for each percent of the price: its share, for the cost is a sum of prices.
+    /// Percent of the cost for each percent of the price: its share, for the cost is a sum of
+    /// prices.
     pub elasticity: f64,
     /// Cost of a transaction a second when the price is a fifth lower.
     pub cost_per_tps_less: f64,
@@ -93,10 +96,11 @@ const MOVED: f64 = 0.2;
 /// Prices whose sensitivity is told.
 const TOLD: usize = 2;
 
-/// What it costs.
+/// The cost.
 ///
 /// # Errors
-/// The keys that are missing for that.
+///
+/// Keys that are missing for it.
 pub fn of(measured: &MeasuredLoad, prices: &Prices, own: &Each) -> Result<Cost, Vec<String>> {
     let bill = bill(prices, own)?;
     let replicas = f64::from(prices.replicas.unwrap_or(1));
@@ -121,9 +125,10 @@ pub fn of(measured: &MeasuredLoad, prices: &Prices, own: &Each) -> Result<Cost, 
     })
 }
 
-/// Servers of one kind that carry what another does, for each one of those: the consolidation of STEC's white paper of
-/// 2013, rates over rates. The ratio is the judged one of both configurations as they were run, for what varied in both
-/// alike is not in its interval; `scales` are what the rates of the replaced and of the other are divided by.
+/// Servers of one kind that carry what another does, for each one of those: the consolidation of
+/// STEC's white paper of 2013, rates over rates. The ratio is the judged one of both configurations
+/// as they were run, for what varied in both alike is not in its interval; `scales` are what the
+/// rates of the replaced and of the other are divided by.
 pub fn consolidation(ratio: Interval, scales: [f64; 2]) -> Interval {
     ratio.times(scales[1] / scales[0])
 }
@@ -137,8 +142,8 @@ struct Server {
     cost: f64,
 }
 
-/// As many whole servers as load and data take, whichever are more. Without a known capacity data count for nothing, and a
-/// target of data alone has no answer.
+/// As many whole servers as load and data take, whichever are more. Without a known capacity data
+/// count for nothing, and a target of data alone has no answer.
 fn fleet(target: Target, server: Server, replicas: f64) -> Option<Fleet> {
     let whole = |needed: Interval| needed.map(f64::ceil);
     let for_load = target.tps.map(|tps| whole(server.tps.dividing(tps)));

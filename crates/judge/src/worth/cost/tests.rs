@@ -75,7 +75,8 @@ fn stecs_nine_servers_are_its_rates_rounded_down() {
     let ratio = Interval { low: 250.5 / 27.5, mid: 251.0 / 27.0, high: 251.5 / 26.5 };
     let servers = consolidation(ratio, [1.0, 1.0]);
     assert!(near(servers.mid, 9.296, 1e-3));
-    // Of a model at half its parallelism against one at an eighth the whole devices lie four times as far apart.
+    // Of a model at half its parallelism against one at an eighth the whole devices lie four times
+    // as far apart.
     assert!(near(consolidation(ratio, [2.0, 8.0]).mid, 4.0 * 251.0 / 27.0, 1e-9));
     let prices = Prices { target: Some(Target { tps: Some(251.0), data_bytes: None }), ..stec() };
     let disks = cost(&prices, "disks", &measured(27.0)).fleet.unwrap();
@@ -136,8 +137,10 @@ fn a_gigabyte_costs_less_where_it_takes_less_and_data_may_take_more_servers_than
 
 #[test]
 fn energy_discount_and_replicas_count() {
-    let text = "currency = \"EUR\"\nyears = 2\nprice_per_kwh = 0.25\nreplicas = 3\n[every_config]\nserver_price = 1000\n\
-        server_power_w = 180\ndrive_price = 500\ndrive_power_w = 10\ndrives = 2\ndiscount_percent = 10\n";
+    let text = "currency = \"EUR\"\nyears = 2\nprice_per_kwh = 0.25\nreplicas = \
+        3\n[every_config]\nserver_price = 1000\n\
+        server_power_w = 180\ndrive_price = 500\ndrive_power_w = 10\ndrives = 2\ndiscount_percent \
+        = 10\n";
     let prices = Prices::parse(text).unwrap();
     let cost = cost(&prices, "any", &measured(100.0));
     let energy = 0.2 * 8766.0 * 2.0 * 0.25;
