@@ -117,8 +117,8 @@ pub(crate) const LATENCY: [Metric<'static>; 4] = [
     column(metric!("latency_ms_p999"), Group::Latency),
 ];
 
-/// How small what the database wrote was stored, see [`crate::figures::storage::stored_ratio`]:
-/// told beside the metric that it follows from.
+/// Compression of the database's writes, see `figures::storage`: shown beside the metric that it
+/// follows from.
 pub(crate) const STORED: Metric<'static> = Metric {
     texts: Texts::Known {
         head: "compression of writes",
