@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assay_plan::{Plan, Runs};
+use assay_plan::{Plan, SideEffect};
 use assay_system::changeable::{self, ByOthers};
 use assay_system::interrupt::Interrupt;
 
@@ -36,13 +36,13 @@ pub(crate) fn agree(
 #[must_use]
 pub(crate) fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
     let why = files.iter().find_map(|file| not_own(file))?;
-    let runs = plan.runs();
-    (!runs.is_empty()).then(|| format!("{why}, and the plan runs {}", listed(&runs)))
+    let effects = plan.side_effects();
+    (!effects.is_empty()).then(|| format!("{why}, and the plan runs {}", listed(&effects)))
 }
 
-fn listed(runs: &[Runs]) -> String {
-    let named: Vec<String> = runs.iter().take(NAMED_MAX).map(ToString::to_string).collect();
-    match runs.len().saturating_sub(NAMED_MAX) {
+fn listed(effects: &[SideEffect]) -> String {
+    let named: Vec<String> = effects.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    match effects.len().saturating_sub(NAMED_MAX) {
         0 => named.join(", "),
         more => format!("{}, and {more} more", named.join(", ")),
     }

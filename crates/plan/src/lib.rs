@@ -14,10 +14,10 @@ mod overlay;
 mod quick;
 mod read;
 mod rig;
-mod runs;
 mod search;
 pub mod settings;
 mod shipped;
+mod side_effects;
 
 pub use changes::{Change, changes};
 pub use document::{
@@ -34,8 +34,8 @@ pub use rig::{
     PlannedEndpoint, PlannedFileSystem, PlannedModel, PlannedPool, PlannedRig, PoolPlace,
     PoweredFile, PrivatePool, RestoreCommand, RestoreWay,
 };
-pub use runs::Runs;
 pub use search::PlannedSearch;
+pub use side_effects::SideEffect;
 
 #[cfg(test)]
 mod tests;

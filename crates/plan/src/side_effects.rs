@@ -21,7 +21,7 @@ const CHARS_MAX: usize = 200;
 
 /// A program, machine or file that a plan makes this program run, load or reach.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Runs {
+pub enum SideEffect {
     /// A program as the server.
     Server(String),
     /// A program with its arguments before each run.
@@ -39,16 +39,18 @@ pub enum Runs {
 }
 
 /// The words for a person, in one line; characters that are not printable are escaped.
-impl fmt::Display for Runs {
+impl fmt::Display for SideEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Runs::Server(path) => write!(f, "the server {}", shown(path)),
-            Runs::Restore(words) => write!(f, "the command {}", shown(&words.join(" "))),
-            Runs::Setting(name, value) => write!(f, "{name} = {} in the server", shown(value)),
-            Runs::Host(ssh) => write!(f, "itself on {}", shown(ssh)),
-            Runs::SshConfig(path) => write!(f, "ssh with {}", shown(path)),
-            Runs::CephConf(path) => write!(f, "Ceph's libraries with {}", shown(path)),
-            Runs::Password(from, address) => {
+            SideEffect::Server(path) => write!(f, "the server {}", shown(path)),
+            SideEffect::Restore(words) => write!(f, "the command {}", shown(&words.join(" "))),
+            SideEffect::Setting(name, value) => {
+                write!(f, "{name} = {} in the server", shown(value))
+            }
+            SideEffect::Host(ssh) => write!(f, "itself on {}", shown(ssh)),
+            SideEffect::SshConfig(path) => write!(f, "ssh with {}", shown(path)),
+            SideEffect::CephConf(path) => write!(f, "Ceph's libraries with {}", shown(path)),
+            SideEffect::Password(from, address) => {
                 write!(f, "a log-in at {} with the password from {}", shown(address), shown(from))
             }
         }
@@ -64,32 +66,36 @@ fn shown(text: &str) -> String {
 impl Plan {
     /// Everything that the plan makes this program run or reach, each once.
     #[must_use]
-    pub fn runs(&self) -> Vec<Runs> {
+    pub fn side_effects(&self) -> Vec<SideEffect> {
         let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
         let servers = self.configs.values().filter_map(|config| config.server.as_ref());
-        let mut all: Vec<Runs> =
-            self.server.iter().chain(servers).map(|server| Runs::Server(path(server))).collect();
+        let mut all: Vec<SideEffect> = self
+            .server
+            .iter()
+            .chain(servers)
+            .map(|server| SideEffect::Server(path(server)))
+            .collect();
         for config in self.configs.values() {
             let settings = self.settings_of(config).into_iter();
             let run = settings.filter(|(name, _)| is_run(name));
-            all.extend(run.map(|(name, value)| Runs::Setting(name, value)));
+            all.extend(run.map(|(name, value)| SideEffect::Setting(name, value)));
         }
         for rig in self.configs.values().map(|config| self.rig_of(config)) {
             if let Some(endpoint) = &rig.endpoint {
                 if let Restore::Command(words) = &endpoint.restore {
-                    all.push(Runs::Restore(words.clone()));
+                    all.push(SideEffect::Restore(words.clone()));
                 }
                 let from = endpoint.option_file.as_ref().map(path);
                 let from = from.or_else(|| endpoint.password_env.clone());
                 let address = endpoint.address.clone().unwrap_or_else(|| "its own address".into());
-                all.extend(from.map(|from| Runs::Password(from, address)));
+                all.extend(from.map(|from| SideEffect::Password(from, address)));
             }
             let conf = rig.pool.as_ref().and_then(|pool| pool.ceph_conf.as_ref());
-            all.extend(conf.map(|conf| Runs::CephConf(path(conf))));
+            all.extend(conf.map(|conf| SideEffect::CephConf(path(conf))));
         }
         for host in self.hosts.values() {
-            all.push(Runs::Host(host.ssh.clone()));
-            all.extend(host.ssh_config.as_ref().map(|config| Runs::SshConfig(path(config))));
+            all.push(SideEffect::Host(host.ssh.clone()));
+            all.extend(host.ssh_config.as_ref().map(|config| SideEffect::SshConfig(path(config))));
         }
         all.sort();
         all.dedup();
@@ -130,7 +136,7 @@ settings = { plugin_load_add = "x=evil.so" }
 "#,
         )
         .unwrap();
-        let told: Vec<String> = plan.runs().iter().map(ToString::to_string).collect();
+        let told: Vec<String> = plan.side_effects().iter().map(ToString::to_string).collect();
         for expected in [
             "the server `/home/eve/mysqld`",
             "the server `other`",
@@ -146,7 +152,8 @@ settings = { plugin_load_add = "x=evil.so" }
 
     #[test]
     fn a_command_is_shown_in_one_line_of_a_sane_length() {
-        let command = Runs::Restore(vec!["sh".into(), "\u{1b}[2Jx\n".into(), "y".repeat(9000)]);
+        let command =
+            SideEffect::Restore(vec!["sh".into(), "\u{1b}[2Jx\n".into(), "y".repeat(9000)]);
         let told = command.to_string();
         assert!(told.starts_with("the command `sh \\u{1b}[2Jx\\n yyy"), "{told}");
         assert!(told.len() < 300 && !told.contains(char::is_control), "{told}");
