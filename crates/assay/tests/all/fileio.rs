@@ -52,6 +52,13 @@ fn results(db: &Connection, config: &str, workload: &str) -> impl Fn(&str) -> f6
     move |name| *all.get(name).unwrap_or_else(|| panic!("{name} of {all:?}"))
 }
 
+/// The page without the titles of its elements, which have the names of stored results.
+fn without_titles(page: &str) -> String {
+    let mut parts = page.split(" title=\"");
+    let rest = |part: &str| part.split_once('"').map_or("", |(_, rest)| rest).to_owned();
+    parts.next().unwrap_or_default().to_owned() + &parts.map(rest).collect::<String>()
+}
+
 #[test]
 fn a_plan_of_files_runs_on_drives_without_a_server() {
     if !has_drives() {
@@ -108,7 +115,8 @@ fn a_plan_of_files_runs_on_drives_without_a_server() {
         serde_json::from_slice(&std::fs::read(study.join("results.json")).unwrap()).unwrap();
     assert_eq!(json["workloads"][0]["recipe"], "fileio");
     let page = std::fs::read_to_string(study.join("report.html")).unwrap();
-    assert!(page.contains("operations/s") && !page.contains("transactions"), "operations alone");
+    let text = without_titles(&page);
+    assert!(text.contains("operations/s") && !text.contains("transactions"), "operations alone");
     assert!(!page.contains("commits safe") && page.contains("fsyncs "), "there is no server");
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
