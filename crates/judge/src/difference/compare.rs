@@ -15,11 +15,12 @@
 
 use serde::Serialize;
 
+use crate::difference::blocks::Blocks;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
 use crate::interval::LEVEL;
-use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
+use crate::statistics::{MeanVariance, Spread, exchange, mean, unpaired};
 use crate::trial::figure::RunFigure;
 use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
@@ -157,7 +158,8 @@ pub fn within_study(
     seed: u64,
 ) -> Option<Difference> {
     let found = estimated(metric, strata, noise)?;
-    let permutation = permutation(metric, strata, &logs(&pairs(metric, strata)?), seed);
+    let logs = Blocks::of(metric, strata)?.by_repeat(log_ratio);
+    let permutation = permutation(metric, strata, &logs, seed);
     Some(Difference { permutation, ..found })
 }
 
@@ -167,53 +169,22 @@ pub(crate) fn estimated(
     strata: &[ComparedRuns<'_>],
     noise: Option<&NoiseSpread>,
 ) -> Option<Difference> {
-    let pairs = pairs(metric, strata)?;
-    let repeats = pairs.iter().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
-    let logs = logs(&pairs);
-    let plain = by_repeat(&pairs, |[a, b]| b.value - a.value);
-    let levels = [by_repeat(&pairs, |[a, _]| a.value), by_repeat(&pairs, |[_, b]| b.value)];
-    let levels = levels.map(|all| mean(&all));
-    let is_block_whole = pairs.iter().all(|one| one.len() == repeats);
-    let spreads = match is_block_whole {
-        true => (paired(&logs), paired(&plain)),
-        // Where one thread count has fewer repeats they are no blocks over all of them any more;
-        // each has its own spread.
-        false => (
-            each_paired(&pairs, |[a, b]| (b.value / a.value).ln()),
-            each_paired(&pairs, |[a, b]| b.value - a.value),
-        ),
-    };
-    let (log, plain, basis) = match spreads {
+    let blocks = Blocks::of(metric, strata)?;
+    let plain = |[a, b]: &[RunFigure; 2]| b.value - a.value;
+    let levels = [blocks.mean(|[a, _]| a.value), blocks.mean(|[_, b]| b.value)];
+    let (log, plain, basis) = match (blocks.spread(log_ratio), blocks.spread(plain)) {
         (Some(log), Some(plain)) => (log, plain, Basis::Repeats),
         _ => {
-            let (log, basis) = single(&pairs, noise)?;
-            (log, carried_over(&log, mean(&plain), levels), basis)
+            let (log, basis) = single(blocks.firsts(), noise)?;
+            (log, carried_over(&log, blocks.mean(plain), levels), basis)
         }
     };
-    Some(told(levels, &log, &plain, basis, [repeats, pairs.len()], None))
+    let counts = [blocks.repeats_least(), blocks.thread_counts()];
+    Some(told(levels, &log, &plain, basis, counts, None))
 }
 
-/// The mean over thread counts, each with what its own repeats tell.
-fn each_paired(
-    pairs: &[Vec<[RunFigure; 2]>],
-    of: impl Fn(&[RunFigure; 2]) -> f64,
-) -> Option<Spread> {
-    let each = pairs.iter().map(|one| paired(&one.iter().map(&of).collect::<Vec<f64>>()));
-    Some(mean_of(&each.collect::<Option<Vec<Spread>>>()?))
-}
-
-/// The mean over thread counts of each repeat.
-fn by_repeat(pairs: &[Vec<[RunFigure; 2]>], of: impl Fn(&[RunFigure; 2]) -> f64) -> Vec<f64> {
-    let repeats = pairs.iter().map(Vec::len).min().unwrap_or(0);
-    let of_one = |repeat: usize| {
-        mean(&pairs.iter().map(|stratum| of(&stratum[repeat])).collect::<Vec<f64>>())
-    };
-    (0..repeats).map(of_one).collect()
-}
-
-/// The log ratio of each repeat.
-fn logs(pairs: &[Vec<[RunFigure; 2]>]) -> Vec<f64> {
-    by_repeat(pairs, |[a, b]| (b.value / a.value).ln())
+fn log_ratio([a, b]: &[RunFigure; 2]) -> f64 {
+    (b.value / a.value).ln()
 }
 
 /// Compares runs of two studies. With a single repeat on a side the interval is that of these runs
@@ -250,9 +221,9 @@ pub fn between_studies(
     let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
         (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
         _ => {
-            let runs: Vec<Vec<[RunFigure; 2]>> =
-                sides.iter().map(|[a, b]| vec![[as_one(a), as_one(b)]]).collect();
-            let (log, _) = single(&runs, noise)?;
+            let runs: Vec<[RunFigure; 2]> =
+                sides.iter().map(|[a, b]| [as_one(a), as_one(b)]).collect();
+            let (log, _) = single(runs.iter(), noise)?;
             (log, carried_over(&log, levels[1] - levels[0], levels), Basis::SeparateRuns)
         }
     };
@@ -316,16 +287,6 @@ fn figure(metric: Metric, trial: &Measured) -> Option<RunFigure> {
     trial.figures.get(&metric).copied()
 }
 
-/// The figures of each stratum, repeat by repeat; nothing if one is absent.
-fn pairs(metric: Metric, strata: &[ComparedRuns<'_>]) -> Option<Vec<Vec<[RunFigure; 2]>>> {
-    let of_stratum = |one: &ComparedRuns<'_>| {
-        let both = one.base.iter().zip(&one.other);
-        both.map(|(a, b)| Some([figure(metric, a)?, figure(metric, b)?])).collect()
-    };
-    let pairs: Option<Vec<_>> = strata.iter().map(of_stratum).collect();
-    pairs.filter(|pairs| !pairs.is_empty())
-}
-
 /// The mean of independent values.
 fn mean_of(spreads: &[Spread]) -> Spread {
     let n = spreads.len() as f64;
@@ -336,10 +297,11 @@ fn mean_of(spreads: &[Spread]) -> Spread {
 }
 
 /// Spread of a single repeat: from its seconds, and from the noise floor where there is one.
-fn single(pairs: &[Vec<[RunFigure; 2]>], noise: Option<&NoiseSpread>) -> Option<(Spread, Basis)> {
-    let firsts: Vec<[RunFigure; 2]> =
-        pairs.iter().map(|stratum| stratum.first().copied()).collect::<Option<_>>()?;
-    let spreads: Option<Vec<Spread>> = firsts.iter().map(|pair| single_of(pair, noise)).collect();
+fn single<'a>(
+    firsts: impl Iterator<Item = &'a [RunFigure; 2]>,
+    noise: Option<&NoiseSpread>,
+) -> Option<(Spread, Basis)> {
+    let spreads: Option<Vec<Spread>> = firsts.map(|pair| single_of(pair, noise)).collect();
     let mut all = mean_of(&spreads?);
     if let Some(noise) = noise {
         // All thread counts lean on the same estimate, so together they know it no better than one

@@ -2,6 +2,7 @@
 //! what may be said of that.
 
 pub(crate) mod alike;
+pub(crate) mod blocks;
 pub(crate) mod chain;
 pub(crate) mod circumstances;
 pub(crate) mod compare;

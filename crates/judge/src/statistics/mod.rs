@@ -22,7 +22,7 @@ pub use permutation::{Permuted, exchange, flip_signs};
 pub use power::power;
 pub use power::{detectable, repeats_for};
 pub use sample::{mean, median, median_deviation, quantile, standard_deviation};
-pub use spread::{Spread, paired, unpaired};
+pub use spread::{Spread, jackknife, paired, unpaired};
 
 #[cfg(test)]
 mod scipy_tests;

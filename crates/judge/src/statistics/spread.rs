@@ -26,6 +26,20 @@ pub fn paired(differences: &[f64]) -> Option<Spread> {
     })
 }
 
+/// The spread of an estimate by the estimates `without` each of its blocks: the delete-one
+/// jackknife (Tukey, "Bias and confidence in not quite large samples", Annals of Mathematical
+/// Statistics 29, 1958). For the mean of blocks of one size it is [`paired`]. `None` for fewer than
+/// two.
+#[must_use]
+pub fn jackknife(estimate: f64, without: &[f64]) -> Option<Spread> {
+    let n = without.len() as f64;
+    (without.len() >= 2).then(|| Spread {
+        mean: estimate,
+        error: standard_deviation(without) * (n - 1.0) / n.sqrt(),
+        df: n - 1.0,
+    })
+}
+
 /// Spread of the mean of `b` less that of `a`, independent samples: Welch ("The generalization of
 /// Student's problem when several different population variances are involved", Biometrika 34,
 /// 1947). `None` if one has fewer than two.
