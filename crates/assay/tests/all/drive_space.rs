@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::drives::{Drives, MIB, has_drives, noise, system};
 use assay_testing::skip;
@@ -24,9 +25,25 @@ fn below(kind: &str) -> Option<(Drives, PathBuf)> {
     std::fs::create_dir(&target).unwrap();
     let image = drives.path("below.img");
     File::create_new(&image).unwrap().set_len(600 * MIB).unwrap();
-    system(&format!("mkfs.{kind}"), &["-q", image.to_str().unwrap()]);
+    make_file_system(kind, &image);
     system("mount", &["-o", "loop", image.to_str().unwrap(), target.to_str().unwrap()]);
     Some((drives, target))
+}
+
+/// Runs `mkfs`. That of btrfs asks every mount about the image, and fails while another test's
+/// drive is dead and still mounted.
+fn make_file_system(kind: &str, image: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let output = Command::new(format!("mkfs.{kind}")).arg("-q").arg(image).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            return;
+        }
+        let is_of_others = said.contains("Transport endpoint is not connected");
+        assert!(is_of_others && Instant::now() < deadline, "mkfs.{kind}: {said}");
+        std::thread::yield_now();
+    }
 }
 
 /// Fills all free space.
@@ -95,9 +112,9 @@ fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
         }
         // Reported as soon as the kernel has reported it to the server.
         let status = || drives.status_of("below/vol.img");
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while status()["media_space"] != "shared" {
-            assert!(std::time::Instant::now() < deadline, "{kind}: {:?}", status());
+            assert!(Instant::now() < deadline, "{kind}: {:?}", status());
         }
         let shared = status();
         let bytes = |key: &str| shared[key].as_u64().unwrap();

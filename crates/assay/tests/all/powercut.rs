@@ -72,7 +72,11 @@ fn pages_that_are_torn_are_found_and_what_is_lost_with_copies_of_them_is_named()
         world.run(&["powercut", "powercut", "--out", "again", "--repeat", kept.to_str().unwrap()]);
     assert_eq!(repeated.status.code(), Some(1), "{repeated:?}");
     assert!(!repeated.stdout.is_empty());
-    assert_eq!(last["aftermath"]["put_back"], Value::Null, "there are no copies: {last}");
+    // Without the doublewrite buffer a page has a copy only from before the buffer was off.
+    let aftermath = &last["aftermath"];
+    let mut pages = aftermath["pages"].as_array().into_iter().flatten();
+    let has_copies = pages.any(|page| page["newest"].is_object());
+    assert_eq!(aftermath["put_back"].is_null(), !has_copies, "{last}");
     // MySQL may lose data with the doublewrite buffer on, too. Every torn page has a whole copy
     // then, and with the newest of them nothing is lost.
     let (code, told) = cut(&world, "tears at 4K, doublewrite on, fsync", &["--cuts", "4"]);

@@ -18,9 +18,9 @@ struct Sandbox {
 }
 
 const USER: Sandbox = Sandbox {
-    // The files of the server stay root's: other tests use them.
-    enter: "find . -path './cache/servers/*/*' -prune -o -exec chown 65534:65534 {} + && \
-        exec setpriv --reuid=65534 --regid=65534 --clear-groups",
+    // The program and the files of the server stay root's: other tests use them.
+    enter: "find . \\( -path ./assay -o -path './cache/servers/*/*' \\) -prune -o \
+        -exec chown 65534:65534 {} + && exec setpriv --reuid=65534 --regid=65534 --clear-groups",
     missing: "missing here: root; ",
     remedy: "run as root",
 };

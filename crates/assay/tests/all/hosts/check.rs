@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::drives::system;
 use crate::hosts::net::Net;
 
 fn check(net: &Net, program: Option<&PathBuf>) -> Value {
@@ -20,12 +21,14 @@ fn check(net: &Net, program: Option<&PathBuf>) -> Value {
     all[0].clone()
 }
 
-/// A copy of the program like another build: a few bytes longer, and working.
+/// A copy of the program like another build: a few bytes longer, and working. A child writes it:
+/// a file that this process has open for writing may be inherited by another test's child, and
+/// cannot be run meanwhile.
 fn other_build(net: &Net, number: u32) -> PathBuf {
     let path = net.world.path(&format!("assay-{number}"));
-    std::fs::copy(crate::common::program(), &path).unwrap();
-    let mut file = std::fs::File::options().append(true).open(&path).unwrap();
-    file.write_all(format!("build {number}").as_bytes()).unwrap();
+    let (from, to) = (crate::common::program(), path.to_str().unwrap());
+    let script = "cp \"$1\" \"$2\" && echo \"build $3\" >>\"$2\"";
+    system("sh", &["-c", script, "sh", from, to, &number.to_string()]);
     path
 }
 
