@@ -79,7 +79,7 @@ impl Blocks {
                 let share = repeats.len() as f64 / cells.len() as f64;
                 let value =
                     cells.iter().find(|cell| cell.repeat == *repeat).map(|c| of(&c.figures));
-                value.map_or(0.0, |value| if self.is_whole() { value } else { share * value })
+                value.map_or(0.0, |value| share * value)
             });
             mean(&its.collect::<Vec<f64>>())
         };
@@ -105,6 +105,5 @@ impl Blocks {
 }
 
 fn cell(metric: Metric, a: &Measured, b: &Measured) -> Option<Cell> {
-    let of = |trial: &Measured| trial.figures.get(&metric).copied();
-    Some(Cell { repeat: a.key.repeat, figures: [of(a)?, of(b)?] })
+    Some(Cell { repeat: a.key.repeat, figures: [a.figure(metric)?, b.figure(metric)?] })
 }

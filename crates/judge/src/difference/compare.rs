@@ -1,8 +1,8 @@
 //! How far one configuration lies from another, within what bounds, and how significant that would
 //! be if there were no difference.
 //!
-//! Everything is computed on logarithms and told as ratios: a factor is the same in both
-//! directions, and a mean over thread counts does not favour the largest figures.
+//! The judge computes on logarithms and reports ratios: a factor is the same in both directions,
+//! and a mean over thread counts does not favour the largest figures.
 //!
 //! **What is repeated decides.** A repeat holds every run once, with the same draws, in random
 //! order: a randomised complete block design. So with two repeats and more the unit is the repeat:
@@ -199,7 +199,7 @@ pub fn between_studies(
         .iter()
         .map(|one| {
             let of = |trials: &[&Measured]| {
-                trials.iter().filter_map(|trial| figure(metric, trial)).collect()
+                trials.iter().filter_map(|trial| trial.figure(metric)).collect()
             };
             [of(&one.base), of(&one.other)]
         })
@@ -283,10 +283,6 @@ fn told(
     }
 }
 
-fn figure(metric: Metric, trial: &Measured) -> Option<RunFigure> {
-    trial.figures.get(&metric).copied()
-}
-
 /// The mean of independent values.
 fn mean_of(spreads: &[Spread]) -> Spread {
     let n = spreads.len() as f64;
@@ -331,8 +327,7 @@ fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spr
     let Some(noise) = noise else {
         return seconds.map(|(a, b)| Spread::of_parts(value, &[known(a), known(b)]));
     };
-    // What the A/A runs' spread does not hold is what these runs vary more within than the A/A runs
-    // did.
+    // The A/A runs' spread lacks the variance within these runs beyond that within the A/A runs.
     let here = seconds.map_or(0.0, |(a, b)| a.variance + b.variance);
     let beyond = (here - noise.within).max(0.0);
     let error = (noise.deviation.powi(2) + beyond).sqrt();

@@ -1,5 +1,5 @@
-//! One configuration beside another, told in full: how far it lies from it, with p corrected over
-//! the thread counts, and the verdict.
+//! The comparison of two configurations: the difference, p corrected over the thread counts, and
+//! the verdict.
 
 use crate::difference::compare::{ComparedRuns, Difference};
 use crate::difference::noise::NoiseSpread;

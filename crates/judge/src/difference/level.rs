@@ -48,7 +48,7 @@ pub(crate) fn levels(trials: &[Measured], aa_runs: &AaRuns<'_>) -> Vec<Throughpu
                 == (&key.config, &key.workload, key.threads)
         });
         let figures: Vec<RunFigure> =
-            its.filter_map(|one| one.figures.get(&Metric::Throughput).copied()).collect();
+            its.filter_map(|one| one.figure(Metric::Throughput)).collect();
         let noise = aa_runs.spread(Metric::Throughput, &key.workload);
         let Some((tps, basis)) = level(&figures, noise.as_ref()) else { continue };
         found.push(ThroughputLevel {

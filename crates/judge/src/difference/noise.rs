@@ -7,10 +7,10 @@
 //! are taken together over thread counts and repeats if there are at least [`POOLED_LEAST`] of
 //! them, else those of the whole study.
 //!
-//! From fewer than [`KNOWN_LEAST`] there is no floor. Intervals of one repeat may rest on them all
-//! the same: they widen with Student's t as far as so few deserve. A limit that stands by itself
-//! would not be told from one by chance: of one difference t is 12.7, and a pair that differs by 2
-//! % would make a floor of 30.
+//! Fewer than [`KNOWN_LEAST`] differences make no floor. Intervals of one repeat may still use
+//! them: they widen with Student's t by the few degrees of freedom. A limit from so few would be
+//! one of chance: for one difference t is 12.7, and a pair that differs by 2 % would make a floor
+//! of 30 %.
 
 use serde::Serialize;
 
@@ -22,9 +22,9 @@ use crate::trial::metric::Metric;
 /// Fewer differences than this are not a spread of their own.
 const POOLED_LEAST: usize = 4;
 
-/// From so many differences on a floor is known: in 95 of 100 cases it is then less than 2.2 times
-/// what it would be if the spread were known exactly (with three 2.6, with two 3.8, with one 12.7
-/// times; a test shows it).
+/// The fewest differences that make a floor: in 95 of 100 cases the floor is then less than 2.2
+/// times the floor of an exactly known spread (2.6 times with three, 3.8 with two, 12.7 with one;
+/// a test shows it).
 pub(crate) const KNOWN_LEAST: f64 = 4.0;
 
 /// Spread of the differences of one configuration with itself.
@@ -124,7 +124,7 @@ impl<'a> AaRuns<'a> {
 
     fn differences(&self, metric: Metric) -> Vec<OfItself> {
         let of_pair = |(config, aa_run): &(&Measured, &Measured)| {
-            let (a, b) = (config.figures.get(&metric)?, aa_run.figures.get(&metric)?);
+            let (a, b) = (config.figure(metric)?, aa_run.figure(metric)?);
             Some(OfItself {
                 workload: config.key.workload.clone(),
                 log: (b.value / a.value).ln(),
@@ -157,8 +157,7 @@ impl<'a> AaRuns<'a> {
                 if !floor.configs.contains(&names) {
                     floor.configs.push(names);
                 }
-                let (Some(a), Some(b)) = (config.figures.get(&metric), aa_run.figures.get(&metric))
-                else {
+                let (Some(a), Some(b)) = (config.figure(metric), aa_run.figure(metric)) else {
                     continue;
                 };
                 self.add(&mut floor.seen, metric, config, b.value / a.value);
@@ -195,9 +194,9 @@ mod tests {
     use super::*;
     use crate::statistics::simulated::Noise;
 
-    /// How many times higher than with a spread that is known exactly (1.96 deviations) a floor of
-    /// so many differences is in the worst of 20 cases, and how often a difference of the
-    /// configuration with itself stays below it.
+    /// The ratio of a floor from this many differences to that of an exactly known spread (1.96
+    /// deviations) in the worst of 20 cases, and the share of differences of the configuration with
+    /// itself below the floor.
     fn floors_of(differences: usize) -> (f64, f64) {
         let mut noise = Noise::new(differences as u64);
         let mut below = 0;

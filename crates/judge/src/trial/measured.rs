@@ -56,6 +56,11 @@ impl Measured {
             absent: BTreeMap::new(),
         }
     }
+
+    /// The figure of a metric, if the run has it.
+    pub(crate) fn figure(&self, metric: Metric) -> Option<RunFigure> {
+        self.figures.get(&metric).copied()
+    }
 }
 
 /// The runs of a study that may be compared, with what is needed of their series.
