@@ -16,11 +16,12 @@ use crate::phases::{Phases, judged};
 use crate::power_cuts::recoveries;
 use crate::trial::measured::{Eligibility, Measured, measured};
 use crate::trial::metric::Metric;
+use crate::trial::settling::{Settling, settling};
 use crate::trial::sound::sound_series;
 use crate::trial::stalls::{Stalls, stalls};
 use crate::trial::statements::{Statements, statements};
 use crate::trial::steady::{Steady, steady};
-use assay_study::{RunState, Store, Study, TrialKey};
+use assay_study::{RunState, Store, Study, Trial, TrialKey};
 
 /// A study, judged.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +45,9 @@ pub struct Judgement {
     pub chains: Vec<Chain>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
+    /// Whether throughput had settled, by all runs of a configuration and workload together, where
+    /// runs do not show it each by itself.
+    pub settling: Vec<Settling>,
     /// Phases, each by itself.
     pub phases: Phases,
     /// Times to recover from power cuts: of each configuration with some against the baseline's.
@@ -82,8 +86,12 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let margin = study.judging.margin();
     let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
     let by_itself =
-        study.trials.iter().zip(&trials).filter(|(trial, _)| trial.state == RunState::Done);
+        || study.trials.iter().zip(&trials).filter(|(one, _)| one.state == RunState::Done);
+    let of_trials = of_trials(store, by_itself())?;
+    let without_phases =
+        by_itself().zip(&of_trials).filter(|((trial, _), _)| trial.phases.is_empty());
     Ok(Judgement {
+        settling: settling(without_phases.map(|((_, run), one)| (run, one.steady.as_ref()))),
         level: LEVEL,
         margin_percent: margin * 100.0,
         baseline: baseline_of(study),
@@ -91,23 +99,30 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         levels: levels(&comparable(&trials), &aa_runs),
         comparisons: comparisons(study, &trials, &aa_runs, margin),
         chains: chains(study, &trials, &aa_runs, margin),
-        trials: by_itself
-            .map(|(trial, measured)| {
-                let series = sound_series(store.series(trial.id)?);
-                let has_phases = !trial.phases.is_empty();
-                Ok(OfTrial {
-                    key: trial.key.clone(),
-                    // Where throughput is meant to change, that it does is no finding.
-                    steady: if has_phases { None } else { steady(&measured.tps) },
-                    stalls: if has_phases { None } else { stalls(trial, measured, &series) },
-                    samples: interval_table(trial, &series),
-                    statements: statements(&store.histograms(trial.id)?),
-                })
-            })
-            .collect::<Result<_>>()?,
+        trials: of_trials,
         phases: judged(store, study)?,
         recoveries: recoveries(study),
     })
+}
+
+/// Each run by itself.
+fn of_trials<'a>(
+    store: &Store,
+    runs: impl Iterator<Item = (&'a Trial, &'a Measured)>,
+) -> Result<Vec<OfTrial>> {
+    runs.map(|(trial, measured)| {
+        let series = sound_series(store.series(trial.id)?);
+        let has_phases = !trial.phases.is_empty();
+        Ok(OfTrial {
+            key: trial.key.clone(),
+            // Where throughput is meant to change, that it does is no finding.
+            steady: if has_phases { None } else { steady(&measured.tps) },
+            stalls: if has_phases { None } else { stalls(trial, measured, &series) },
+            samples: interval_table(trial, &series),
+            statements: statements(&store.histograms(trial.id)?),
+        })
+    })
+    .collect()
 }
 
 /// Runs that may be compared, and of a configuration × workload × threads without any, those that

@@ -46,10 +46,11 @@ pub use trial::measured::{CLOCK_BEGAN, is_comparable};
 pub use trial::metric::Metric;
 pub use trial::period::Period;
 pub use trial::phase::OfPhase;
+pub use trial::settling::Settling;
 pub use trial::sound::{sound_series, sound_trial};
 pub use trial::stalls::{DEPTH_LEAST, Departure, Stall, Stalls};
 pub use trial::statements::Statements;
-pub use trial::steady::{Steadiness, Steady};
+pub use trial::steady::{SECONDS_LEAST, Steadiness, Steady};
 
 #[cfg(test)]
 mod simulated;

@@ -14,8 +14,8 @@ use crate::phases::LoadPhases;
 pub enum Warmup {
     /// A fixed number of seconds.
     Seconds(f64),
-    /// Until throughput is steady: the means of the last two spans of five seconds differ by less
-    /// than 5 %. Ends after `cap_seconds` at the latest.
+    /// Until throughput is steady: at most 5 % of it is still to come, by a fitted exponential
+    /// approach with its error. Takes at least 30 s, ends after `cap_seconds` at the latest.
     Steady {
         /// Longest warm-up, in seconds.
         cap_seconds: f64,

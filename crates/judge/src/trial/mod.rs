@@ -7,6 +7,7 @@ pub(crate) mod metric;
 pub(crate) mod of_statement;
 pub(crate) mod period;
 pub(crate) mod phase;
+pub(crate) mod settling;
 pub(crate) mod sound;
 pub(crate) mod stalls;
 pub(crate) mod statements;

@@ -7,12 +7,12 @@ use crate::statistics::{
     FittedSlope, autocorrelation, line, mean, mean_variance, standard_deviation, t_quantile,
 };
 
-/// Drift over the window that counts, in percent of its mean: what the warm-up until steady allows
-/// (`assay_load`, five seconds against five).
+/// Drift over the window that counts, in percent of its mean: as much as the warm-up until steady
+/// leaves to come (`assay_load`).
 const DRIFT_MOST_PERCENT: f64 = 5.0;
 
 /// Windows shorter than this, in seconds, cannot tell drift from a wave.
-const SECONDS_LEAST: usize = 10;
+pub const SECONDS_LEAST: usize = 10;
 
 /// The part of a window that must be left behind the moment it is said to have settled.
 const REST_LEAST: f64 = 1.0 / 3.0;
@@ -97,9 +97,15 @@ fn held(tps: &[f64]) -> Steadiness {
         return Steadiness::TooShortToTell;
     };
     let percent = |slope: f64| slope * tps.len() as f64 / mean(tps) * 100.0;
-    let (low, high) = (percent(interval.0), percent(interval.1));
+    match begins_elsewhere(tps) {
+        true => Steadiness::Drifting,
+        false => of_interval((percent(interval.0), percent(interval.1))),
+    }
+}
+
+/// By the interval of a drift in percent.
+pub(crate) fn of_interval((low, high): (f64, f64)) -> Steadiness {
     match () {
-        () if begins_elsewhere(tps) => Steadiness::Drifting,
         () if low > DRIFT_MOST_PERCENT || high < -DRIFT_MOST_PERCENT => Steadiness::Drifting,
         () if low >= -DRIFT_MOST_PERCENT && high <= DRIFT_MOST_PERCENT => Steadiness::Steady,
         () => Steadiness::TooShortToTell,

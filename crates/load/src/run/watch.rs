@@ -166,7 +166,7 @@ impl<'a, T: Task> Watch<'a, T> {
     /// With a warm-up until steady: starts the window at the end of the next second once throughput
     /// is steady.
     fn decide_window(&mut self) {
-        let Some(steady) = &self.steady else { return };
+        let Some(steady) = &mut self.steady else { return };
         if let Some(reached) = steady.verdict() {
             self.reached_steady = Some(reached);
             self.steady = None;

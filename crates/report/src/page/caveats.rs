@@ -16,7 +16,7 @@ use crate::comparisons::ran_alike::{self, Ran};
 use crate::comparisons::uneven_loss;
 use crate::figures::format::{figure, list, plural};
 use crate::first_screen::from_memory;
-use crate::words::{self, disturbed, warning};
+use crate::words::{self, disturbed, settling, warning};
 
 /// One thing to know before a number is quoted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,6 +59,9 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     );
     caveats.extend(models(study));
     caveats.extend(waits_before_models(study));
+    caveats.extend(
+        settling::sentences(&judgement.settling).into_iter().map(|text| caveat("warm-up", text)),
+    );
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
     caveats

@@ -19,6 +19,7 @@ pub mod reconcile;
 pub mod recovery;
 pub mod rig;
 pub mod samples;
+pub mod settling;
 pub mod size;
 pub mod stalls;
 pub mod steady;

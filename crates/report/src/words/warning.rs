@@ -90,7 +90,9 @@ fn said(events: Events, warning: &Warning) -> Cow<'_, str> {
             )
         }
         Warning::NotSettled => {
-            return "throughput was not steady when the measurement began".into();
+            return "the warm-up reached its limit before throughput was known to be within 5 % of \
+                    its level at rest"
+                .into();
         }
         Warning::Unfinished { transactions, percent, wait_ms_max } => format!(
             "percentiles are too low: {transactions} {} ({percent:.1} %) due in the window had \
