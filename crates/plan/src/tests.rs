@@ -231,11 +231,18 @@ fn trials_are_interleaved_in_an_order_that_the_seed_decides() {
     let trials_once = trials(&plan);
     assert_eq!(trials_once, trials(&plan));
     assert_eq!(trials_once.len(), 3 * 2 * 3);
+    let load = |trial: &PlannedTrial| (trial.key.config.clone(), trial.key.threads);
     for block in trials_once.chunks(6) {
-        let distinct: BTreeSet<_> =
-            block.iter().map(|trial| (&trial.key.config, trial.key.threads)).collect();
+        let distinct: BTreeSet<_> = block.iter().map(load).collect();
         assert_eq!(distinct.len(), 6, "each block holds every run once");
+        for one_load in block.chunks(3) {
+            let threads: BTreeSet<u32> = one_load.iter().map(|trial| trial.key.threads).collect();
+            assert_eq!(threads.len(), 1, "what is compared is run together");
+        }
     }
+    let [first, second] =
+        [0, 1].map(|repeat| trials_once.chunks(6).nth(repeat).unwrap().iter().map(load));
+    assert!(first.eq(second.rev()), "the second repeat is the first backwards");
     let other = Plan { seed: 2, ..plan };
     let order =
         |trials: &[PlannedTrial]| trials.iter().map(|trial| trial.key.clone()).collect::<Vec<_>>();

@@ -1,18 +1,20 @@
 //! The runs of an experiment, in running order.
 //!
-//! Each repeat is a block that holds every run once, shuffled by the plan's seed: what drifts over
-//! an hour (heat, neighbours, the disk's own state) then meets all configurations alike instead of
-//! the last one.
+//! Guarantees: each repeat is a block that holds every run once. Runs that are compared follow each
+//! other within it, in an order by chance: what drifts over an hour (heat, neighbours, the disk's
+//! own state) then meets both sides of a difference alike. Every second repeat is its predecessor
+//! backwards, so a steady drift, and whatever comes of being first, cancels over the two.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_load::random::Rng;
+use indexmap::IndexMap;
 use serde_json::json;
 
 use super::Experiment;
 use crate::document::{Plan, VariantKey, VariantSpec};
-use assay_study::{TrialKey, fingerprint};
+use assay_study::{AskedPair, TrialKey, fingerprint};
 
 /// A run in its place in the order.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,9 +42,8 @@ impl Experiment {
 pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
     let mut trials = Vec::new();
     for repeat in 1..=plan.repeats.max(plan.compare_repeats.unwrap_or(0)) {
-        let mut block = block(plan, repeat);
+        let mut block = ordered(plan, repeat);
         block.retain(|trial| repeat <= plan.repeats || is_asked_about(plan, trial));
-        shuffle(&mut block, &mut Rng::new(plan.seed, u64::from(repeat)));
         trials.extend(block);
     }
     let mut variants: BTreeMap<VariantKey, VariantSpec> = BTreeMap::new();
@@ -86,19 +87,81 @@ fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
     block
 }
 
+/// The runs of a repeat in running order.
+fn ordered(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
+    let is_backwards = repeat.is_multiple_of(2);
+    let drawn_with = if is_backwards { repeat - 1 } else { repeat };
+    let mut rng = Rng::new(plan.seed, u64::from(drawn_with));
+    let mut loads: IndexMap<(String, u32), Vec<Coordinates>> = IndexMap::new();
+    for trial in block(plan, repeat) {
+        loads.entry((trial.workload.clone(), trial.key.threads)).or_default().push(trial);
+    }
+    let mut loads: Vec<Vec<Coordinates>> =
+        loads.into_values().map(|trials| side_by_side(plan, trials, &mut rng)).collect();
+    shuffle(&mut loads, &mut rng);
+    let mut trials: Vec<Coordinates> = loads.into_iter().flatten().collect();
+    if is_backwards {
+        trials.reverse();
+    }
+    trials
+}
+
+/// Runs under one load, of which both sides of a pair that the plan compares are neighbours; a run
+/// with several partners has the first that is free.
+fn side_by_side(plan: &Plan, trials: Vec<Coordinates>, rng: &mut Rng) -> Vec<Coordinates> {
+    let mut free: Vec<Option<Coordinates>> = trials.into_iter().map(Some).collect();
+    let mut units: Vec<Vec<Coordinates>> = Vec::new();
+    for pair in &plan.compare {
+        while let Some((judged, against)) = partners(pair, &free) {
+            let mut unit: Vec<Coordinates> =
+                [judged, against].into_iter().filter_map(|place| free[place].take()).collect();
+            shuffle(&mut unit, rng);
+            units.push(unit);
+        }
+    }
+    units.extend(free.into_iter().flatten().map(|trial| vec![trial]));
+    shuffle(&mut units, rng);
+    units.into_iter().flatten().collect()
+}
+
+/// The places of the first two free runs that the pair compares.
+fn partners(pair: &AskedPair, free: &[Option<Coordinates>]) -> Option<(usize, usize)> {
+    let places = || {
+        let there = free.iter().enumerate();
+        there.filter_map(|(place, trial)| Some((place, trial.as_ref()?)))
+    };
+    places().filter(|(_, judged)| is_judged(pair, judged)).find_map(|(place, judged)| {
+        let profile = pair.against_data_profile.as_ref().or(judged.variant.data_profile.as_ref());
+        let (other, _) = places().find(|(_, other)| {
+            other.variant.config == pair.against && other.variant.data_profile.as_ref() == profile
+        })?;
+        Some((place, other))
+    })
+}
+
 /// Returns true if a pair that the plan compares needs the run.
 fn is_asked_about(plan: &Plan, trial: &Coordinates) -> bool {
-    let is = |wanted: &Option<String>, found: Option<&String>| {
-        wanted.is_none() || wanted.as_ref() == found
-    };
-    let VariantKey { config, data_profile } = &trial.variant;
-    plan.compare.iter().any(|pair| {
-        let against_profile = pair.against_data_profile.as_ref().or(pair.data_profile.as_ref());
-        let is_config = *config == pair.config && is(&pair.data_profile, data_profile.as_ref());
-        let is_against =
-            *config == pair.against && is(&against_profile.cloned(), data_profile.as_ref());
-        is(&pair.workload, Some(&trial.workload)) && (is_config || is_against)
-    })
+    plan.compare.iter().any(|pair| is_judged(pair, trial) || is_against(pair, trial))
+}
+
+/// Returns true if the pair judges the run's configuration under its load.
+fn is_judged(pair: &AskedPair, trial: &Coordinates) -> bool {
+    is_on(trial, &pair.config, pair.data_profile.as_ref()) && is_under(pair, trial)
+}
+
+/// Returns true if the pair compares with the run's configuration under its load.
+fn is_against(pair: &AskedPair, trial: &Coordinates) -> bool {
+    let profile = pair.against_data_profile.as_ref().or(pair.data_profile.as_ref());
+    is_on(trial, &pair.against, profile) && is_under(pair, trial)
+}
+
+fn is_on(trial: &Coordinates, config: &str, profile: Option<&String>) -> bool {
+    let VariantKey { config: its, data_profile } = &trial.variant;
+    its == config && (profile.is_none() || profile == data_profile.as_ref())
+}
+
+fn is_under(pair: &AskedPair, trial: &Coordinates) -> bool {
+    pair.workload.as_ref().is_none_or(|workload| *workload == trial.workload)
 }
 
 /// Fisher and Yates, as in Knuth, TAOCP vol. 2, 3.4.2, algorithm P.

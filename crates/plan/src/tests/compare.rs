@@ -30,7 +30,9 @@ against_data_profile = "large"
     let named: Vec<_> = plan.compare.iter().map(|one| (&*one.config, &*one.against)).collect();
     assert_eq!(named, [("zlib", "csd"), ("csd", "plain")]);
     assert_eq!(plan.baseline(), Some("csd"), "what the first pair measures by");
-    assert_eq!(trials(&plan), trials(&Plan::parse(SETS).unwrap()));
+    let keys = |plan: &Plan| trials(plan).into_iter().map(|trial| trial.key);
+    let all = |plan: &Plan| keys(plan).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(all(&plan), all(&Plan::parse(SETS).unwrap()));
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
 }
 
@@ -118,4 +120,32 @@ fn the_runs_of_a_pair_can_be_repeated_more_often() {
     );
     let alone = SETS.replace("title =", "compare_repeats = 3\ntitle =");
     assert!(Plan::parse(&alone).unwrap_err().to_string().contains("needs pairs to repeat"));
+}
+
+#[test]
+fn runs_that_are_compared_follow_each_other() {
+    let plan = asking(
+        "[[compare]]\nconfig = \"csd\"\nagainst = \"plain\"\ndata_profile = \"small\"\n[[compare]]\n\
+         config = \"csd\"\nagainst = \"csd\"\ndata_profile = \"more\"\n\
+         against_data_profile = \"large\"\n",
+    );
+    let runs = trials(&Plan { repeats: 6, ..plan.unwrap() });
+    let is = |trial: &PlannedTrial, config: &str, profile: &str| {
+        trial.variant.config == config && trial.variant.data_profile.as_deref() == Some(profile)
+    };
+    for (judged, against) in
+        [(("csd", "small"), ("plain", "small")), (("csd", "more"), ("csd", "large"))]
+    {
+        for (place, one) in runs.iter().enumerate().filter(|one| is(one.1, judged.0, judged.1)) {
+            let is_partner = |other: &&PlannedTrial| {
+                is(other, against.0, against.1)
+                    && (other.key.threads, other.key.repeat) == (one.key.threads, one.key.repeat)
+                    && other.workload == one.workload
+            };
+            let next_to = [place.wrapping_sub(1), place + 1];
+            let is_next =
+                next_to.iter().filter_map(|place| runs.get(*place)).any(|other| is_partner(&other));
+            assert_eq!(is_next, runs.iter().any(|other| is_partner(&other)), "{}", one.key);
+        }
+    }
 }
