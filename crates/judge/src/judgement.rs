@@ -14,7 +14,7 @@ use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
 use crate::phases::{Phases, judged};
 use crate::power_cuts::recoveries;
-use crate::trial::measured::{Eligibility, Measured, measured};
+use crate::trial::measured::{Measured, measured};
 use crate::trial::metric::Metric;
 use crate::trial::settling::{Settling, settling};
 use crate::trial::sound::sound_series;
@@ -128,7 +128,7 @@ fn of_trials<'a>(
 /// Runs that may be compared, and of a configuration × workload × threads without any, those that
 /// there are: its figures carry their marks.
 fn comparable(trials: &[Measured]) -> Vec<Measured> {
-    let is_usable = |trial: &Measured| trial.eligibility == Eligibility::Usable;
+    let is_usable = |trial: &Measured| trial.eligibility.counts();
     let load = |trial: &Measured| {
         (trial.key.config.clone(), trial.key.workload.clone(), trial.key.threads)
     };

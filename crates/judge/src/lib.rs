@@ -30,6 +30,7 @@ pub use difference::chain::{Chain, Step, Taken};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
 pub use difference::comparison::{JudgedComparison, baseline_of};
+pub use difference::exclusions::{Exclusions, SideExclusions, UnevenLoss};
 pub use difference::level::ThroughputLevel;
 pub use difference::noise::{NoiseFloor, Seen};
 pub use difference::pairs::{Pair, Side, of_interest};

@@ -9,6 +9,7 @@ use assay_study::metrics::metric;
 use assay_study::{RunState, Study, Trial};
 
 use super::{Metric, is_comparable, is_of_too_few};
+use crate::trial::measured::is_usable;
 
 /// The repeats of one configuration × workload × threads.
 #[derive(Debug)]
@@ -42,11 +43,11 @@ impl RepeatGroup<'_> {
         self.trials.iter().copied().filter(|trial| trial.state == RunState::Done)
     }
 
-    /// The same with those repeats alone that may be compared; nothing where there are none.
+    /// The same with those repeats alone that may be compared; nothing where all are doubtful.
     pub fn comparable(&self) -> Option<RepeatGroup<'_>> {
         let trials: Vec<&Trial> =
             self.trials.iter().copied().filter(|trial| is_comparable(trial)).collect();
-        (!trials.is_empty()).then_some(RepeatGroup { trials, ..*self })
+        trials.iter().any(|trial| is_usable(trial)).then_some(RepeatGroup { trials, ..*self })
     }
 
     /// A value over the repeats that have it.

@@ -25,7 +25,9 @@ pub use document::{
     ModelSpec, NeighbourSpec, NoiseFloorSpec, ObjectiveSpec, PageCompression, PhaseSpec, Placement,
     Plan, PoolSpec, PowerCutSpec, Restore, RigKind, RigSpec, Tears, VariantKey, WorkloadSpec,
 };
-pub use experiment::{Experiment, Neighbour, PlannedLoad, PlannedTrial, PlannedWorkload, Variant};
+pub use experiment::{
+    Experiment, Neighbour, Partners, PlannedLoad, PlannedTrial, PlannedWorkload, Variant,
+};
 pub use overlay::{OVERLAYS, overlay_name, shipped_overlays};
 pub use quick::PlanForm;
 pub use read::{ReadPlan, shipped};

@@ -87,9 +87,7 @@ impl Store {
             |row| Ok((trial_key(row, 0)?, row.get::<_, String>(4)?, row.get::<_, String>(5)?)),
         )?;
         rows.into_iter()
-            .map(|(key, ended_at, warnings)| {
-                Ok(Discarded { key, ended_at, warnings: parse(&warnings)? })
-            })
+            .map(|(key, ended_at, stored)| Ok(Discarded::of(key, ended_at, parse(&stored)?)))
             .collect()
     }
 

@@ -168,7 +168,7 @@ impl Trial {
     }
 }
 
-/// A discarded attempt at a run, disturbed by the machine.
+/// A discarded attempt at a run: the machine disturbed it, or a run that it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Discarded {
     #[serde(flatten)]
@@ -176,6 +176,37 @@ pub struct Discarded {
     /// End, RFC 3339 in UTC.
     pub ended_at: String,
     pub warnings: Vec<Warning>,
+    /// The disturbed run that this one is compared with; `None` if it was disturbed itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because_of: Option<TrialKey>,
+    /// Figures over the measuring window by name; empty in studies that did not keep them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub results: BTreeMap<String, f64>,
+}
+
+/// The stored form of an attempt. Studies that kept its warnings alone have a plain list of them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum StoredAttempt {
+    Whole {
+        warnings: Vec<Warning>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because_of: Option<TrialKey>,
+        results: BTreeMap<String, f64>,
+    },
+    Warnings(Vec<Warning>),
+}
+
+impl Discarded {
+    pub(crate) fn of(key: TrialKey, ended_at: String, stored: StoredAttempt) -> Discarded {
+        let (warnings, because_of, results) = match stored {
+            StoredAttempt::Whole { warnings, because_of, results } => {
+                (warnings, because_of, results)
+            }
+            StoredAttempt::Warnings(warnings) => (warnings, None, BTreeMap::new()),
+        };
+        Discarded { key, ended_at, warnings, because_of, results }
+    }
 }
 
 /// A counter over time.

@@ -201,17 +201,43 @@ fn an_attempt_that_is_thrown_away_leaves_the_trial_missing_and_its_reasons() {
         cpu: CpuUse { steal_percent: 31.0, ..CpuUse::default() },
         is_too_much: true,
     };
-    store.discard_trial(&key("on", 8), std::slice::from_ref(&taken)).unwrap();
+    let attempt = Outcome { warnings: vec![taken.clone()], ..outcome() };
+    store.discard_attempt(&key("on", 8), &attempt, &[]).unwrap();
     assert!(store.pending().unwrap().contains(&key("on", 8)));
     store.begin_trial(&key("on", 8)).unwrap();
     store.end_trial(&key("on", 8), &outcome()).unwrap();
     let study = store.study().unwrap();
-    assert_eq!(study.discarded.len(), 1);
-    assert_eq!(
-        (&study.discarded[0].key, &study.discarded[0].warnings),
-        (&key("on", 8), &vec![taken])
-    );
-    assert!(store.discard_trial(&key("never", 8), &[]).is_err());
+    let [discarded] = &study.discarded[..] else { panic!("{:?}", study.discarded) };
+    assert_eq!((&discarded.key, &discarded.warnings), (&key("on", 8), &vec![taken]));
+    assert_eq!((&discarded.because_of, discarded.results["tps"]), (&None, attempt.results["tps"]));
+    assert!(store.discard_attempt(&key("never", 8), &attempt, &[]).is_err());
+}
+
+#[test]
+fn what_is_compared_with_a_discarded_attempt_is_discarded_with_it() {
+    let (_directory, mut store) = study();
+    let (on, off) = (key("on", 8), key("off", 8));
+    store.begin_trial(&off).unwrap();
+    store.end_trial(&off, &outcome()).unwrap();
+    store.begin_trial(&on).unwrap();
+    store.discard_attempt(&on, &outcome(), &[off.clone(), key("on", 1)]).unwrap();
+    let pending = store.pending().unwrap();
+    assert!(pending.contains(&on) && pending.contains(&off), "both are made again");
+    let discarded = store.study().unwrap().discarded;
+    let of: Vec<_> = discarded.iter().map(|one| (&one.key, one.because_of.as_ref())).collect();
+    assert_eq!(of, [(&on, None), (&off, Some(&on))], "the third had not been run");
+    assert_eq!(discarded[1].results["tps"], outcome().results["tps"]);
+}
+
+#[test]
+fn discarded_attempts_of_studies_that_kept_their_warnings_alone_are_read() {
+    let (_directory, store) = study();
+    let sql = "INSERT INTO discarded (run_id, ended_at, warnings_json) VALUES (1, ?1, ?2)";
+    let warnings = r#"[{"kind": "stopped", "facts": {"length_s": 2.0}}]"#;
+    store.execute(sql, ["2026-01-01T00:00:00Z", warnings]).unwrap();
+    let [old] = &store.discarded().unwrap()[..] else { panic!("one") };
+    assert_eq!(old.warnings, [Warning::Stopped { length_s: 2.0 }]);
+    assert_eq!((&old.because_of, old.results.len()), (&None, 0));
 }
 
 #[test]
@@ -238,7 +264,7 @@ fn a_run_that_is_made_again_stays_until_it_has_ended_again() {
     store.reset_interrupted().unwrap();
     assert_eq!(store.study().unwrap(), before);
     store.begin_trial(&on).unwrap();
-    store.discard_trial(&on, &[]).unwrap();
+    store.discard_attempt(&on, &outcome(), &[]).unwrap();
     assert_eq!(store.study().unwrap().trials, before.trials);
     assert!(!store.pending().unwrap().contains(&on));
     store.begin_trial(&on).unwrap();

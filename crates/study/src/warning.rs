@@ -188,10 +188,26 @@ impl CpuUse {
         self.taken_percent() + self.others_percent
     }
 
-    /// Returns true if the lost CPU time explains `percent`, `times` as much for each lost percent.
+    /// CPU time that other machines and other programs took. A quota is not among them: it
+    /// throttles a run for what the run itself used.
+    fn outside_percent(&self) -> f64 {
+        self.steal_percent + self.others_percent
+    }
+
+    /// Returns true if what others took explains `percent`, `times` as much for each percent.
     fn explains(&self, percent: f64, times: f64) -> bool {
-        let lost_percent = self.lost_percent();
-        lost_percent >= LOSS_PERCENT_MIN && percent <= lost_percent * times
+        let outside_percent = self.outside_percent();
+        outside_percent >= LOSS_PERCENT_MIN && percent <= outside_percent * times
+    }
+
+    /// The disturbance of the run by others, in percent: the stolen share of the CPU time that it
+    /// wanted, and what other programs used of all CPUs. A hypervisor can only take what is wanted,
+    /// so the stolen part of *all* CPUs would be larger for a busier configuration.
+    #[must_use]
+    pub fn disturbed_percent(&self) -> f64 {
+        let stolen =
+            if self.busy_percent > 0.0 { self.steal_percent / self.busy_percent } else { 0.0 };
+        stolen * 100.0 + self.others_percent
     }
 
     /// CPU time taken by the hypervisor and a quota.
@@ -248,18 +264,19 @@ impl Warning {
         }
     }
 
-    /// Returns true if the machine caused it and nothing of the run: the same run at another time
-    /// may be free of it.
+    /// Returns true if the machine caused it and nothing that the configuration does: the same run
+    /// at another time may be free of it. Throttling, lateness that nobody else's use of the CPUs
+    /// explains and stalls of a model's server may follow from the configuration's own load, so to
+    /// take such runs away would leave its best moments.
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         match self {
-            Warning::MissedDeadlines { cpu, .. } | Warning::AddedLatency { cpu, .. } => {
-                cpu.lost_percent() >= LOSS_PERCENT_MIN
+            Warning::MissedDeadlines { percent, cpu } => {
+                cpu.explains(*percent, LATE_PERCENT_OF_LOSS)
             }
-            Warning::CpuTaken { .. }
-            | Warning::OtherPrograms { .. }
-            | Warning::ModelStall { .. }
-            | Warning::Stopped { .. } => true,
+            Warning::AddedLatency { percent, cpu } => cpu.explains(*percent, ADDED_PERCENT_OF_LOSS),
+            Warning::CpuTaken { cpu, .. } => cpu.steal_percent > cpu.throttled_percent,
+            Warning::OtherPrograms { .. } | Warning::Stopped { .. } => true,
             _ => false,
         }
     }
@@ -294,6 +311,21 @@ impl Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busier_run_is_no_more_disturbed_by_the_same_share_of_its_cpu_time() {
+        let of = |busy_percent| CpuUse {
+            busy_percent,
+            steal_percent: 0.08 * busy_percent,
+            ..CpuUse::default()
+        };
+        for busy_percent in [10.0, 50.0, 95.0] {
+            assert!((of(busy_percent).disturbed_percent() - 8.0).abs() < 1e-9);
+        }
+        assert_eq!(CpuUse::NONE.disturbed_percent(), 0.0);
+        let throttled = CpuUse { throttled_percent: 50.0, ..of(90.0) };
+        assert!((throttled.disturbed_percent() - 8.0).abs() < 1e-9);
+    }
 
     #[test]
     fn the_use_of_all_cpus_is_added_up() {
@@ -353,6 +385,16 @@ mod tests {
         assert!(!missed(16.0).forbids_comparing(), "noise, which repeats show");
         let few = Warning::MissedDeadlines { percent: 20.0, cpu: CpuUse::default() };
         assert!(!few.forbids_comparing(), "all commands together took little longer");
+        let throttled = CpuUse { busy_percent: 99.0, throttled_percent: 30.0, ..CpuUse::default() };
+        let late = Warning::MissedDeadlines { percent: 40.0, cpu: throttled };
+        assert!(late.forbids_comparing(), "a quota is used up by the run itself");
+        for its_own in [
+            late,
+            Warning::CpuTaken { cpu: throttled, is_too_much: true },
+            Warning::ModelStall { length_s: 0.5 },
+        ] {
+            assert!(its_own.forbids_comparing() && !its_own.is_of_machine(), "{its_own:?}");
+        }
         let added = |percent, others_percent| Warning::AddedLatency {
             percent,
             cpu: CpuUse { others_percent, ..CpuUse::default() },

@@ -17,7 +17,8 @@ use super::power_cut::PowerCut;
 use super::prices::Prices;
 use super::read::BY_KEY;
 use super::records::{
-    Config, Histogram, Note, RunState, Series, Study, Trial, TrialKey, WorkloadRecord,
+    Config, Histogram, Note, RunState, Series, StoredAttempt, Study, Trial, TrialKey,
+    WorkloadRecord,
 };
 use super::seconds::SecondLatencies;
 use super::servers::OfServer;
@@ -232,19 +233,34 @@ impl Store {
         .with_context(|| format!("cannot store the results of run {key}"))
     }
 
-    /// Discards an attempt that the machine disturbed: the run is pending again, and its warnings
-    /// are kept. A run that had ended before keeps its data.
-    pub fn discard_trial(&mut self, key: &TrialKey, warnings: &[Warning]) -> Result<()> {
+    /// Discards an attempt that the machine disturbed, and with it the finished runs that it is
+    /// compared with: all are pending again, and the attempts' warnings and figures are kept. A run
+    /// that had ended before this attempt at it keeps its data.
+    pub fn discard_attempt(
+        &mut self,
+        key: &TrialKey,
+        outcome: &Outcome,
+        compared_with: &[TrialKey],
+    ) -> Result<()> {
+        let partners = self
+            .trials()?
+            .into_iter()
+            .filter(|trial| trial.state == RunState::Done && compared_with.contains(&trial.key));
+        let partners: Vec<Trial> = partners.collect();
         self.change(|transaction| {
+            let attempt = StoredAttempt::Whole {
+                warnings: outcome.warnings.clone(),
+                because_of: None,
+                results: finite(&outcome.results),
+            };
             let id = trial_id(transaction, key)?;
-            transaction.execute(
-                "INSERT INTO discarded (run_id, ended_at, warnings_json) VALUES (?1, ?2, ?3)",
-                params![id, now(), json(&warnings)?],
-            )?;
-            transaction.execute(
-                "UPDATE runs SET state = 'pending' WHERE id = ?1 AND state = 'running'",
-                [id],
-            )?;
+            discard(transaction, id, &attempt, RunState::Running)?;
+            for Trial { id, warnings, results, .. } in partners {
+                let because_of = Some(key.clone());
+                let results = finite(&results);
+                let attempt = StoredAttempt::Whole { warnings, because_of, results };
+                discard(transaction, id, &attempt, RunState::Done)?;
+            }
             Ok(())
         })
         .with_context(|| format!("cannot discard an attempt at run {key}"))
@@ -326,6 +342,30 @@ fn trial_id(transaction: &Transaction<'_>, key: &TrialKey) -> Result<i64> {
             |row| row.get(0),
         )
         .with_context(|| format!("run {key} was never planned"))
+}
+
+/// The results that are numbers.
+fn finite(results: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let finite = results.iter().filter(|(_, value)| value.is_finite());
+    finite.map(|(name, value)| (name.clone(), *value)).collect()
+}
+
+/// Stores an attempt at a run as discarded; a run in this state is pending again.
+fn discard(
+    transaction: &Transaction<'_>,
+    id: i64,
+    attempt: &StoredAttempt,
+    from: RunState,
+) -> Result<()> {
+    transaction.execute(
+        "INSERT INTO discarded (run_id, ended_at, warnings_json) VALUES (?1, ?2, ?3)",
+        params![id, now(), json(attempt)?],
+    )?;
+    transaction.execute(
+        "UPDATE runs SET state = 'pending' WHERE id = ?1 AND state = ?2",
+        params![id, from.word()],
+    )?;
+    Ok(())
 }
 
 fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {

@@ -78,7 +78,8 @@ struct CommonArgs {
     /// Repeat failed runs
     #[arg(long)]
     retry_failed: bool,
-    /// Repeat runs that are not comparable, after the machine disturbed them
+    /// Repeat runs that are not comparable, after the machine disturbed them, and the runs that
+    /// they are compared with
     #[arg(long)]
     retry_flagged: bool,
     /// Print the runs and their duration, check the machine, and exit
@@ -121,7 +122,8 @@ fn run_plan(
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
     warn_of_leftovers();
     warn_of_replicas(experiment);
-    let missing = run::missing(study, &planned, &read.text, retry)?;
+    let partners = experiment.partners(&planned);
+    let missing = run::missing(study, &planned, &partners, &read.text, retry)?;
     if !missing.is_empty() {
         progress::warn_of_memory(experiment, study);
     }

@@ -147,22 +147,34 @@ impl Progress for ProgressView {
         }
     }
 
-    fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize) {
+    fn trial_discarded(
+        &self,
+        key: &TrialKey,
+        outcome: &Outcome,
+        partners: usize,
+        extra_left: usize,
+    ) {
         {
             let mut count = self.count.lock();
             count.ended();
-            count.trials += 1;
+            count.trials += 1 + partners;
         }
         let count = self.count();
         if let Shown::View(view) = &self.shown {
             view.change(|seen| seen.end_trial(count));
         }
         let cause = cause(&outcome.warnings).unwrap_or_else(|| "the machine was busy".into());
+        let with = match partners {
+            0 => String::new(),
+            1 => " with the run that it is compared with".into(),
+            several => format!(" with {several} runs that it is compared with"),
+        };
+        let runs = if extra_left == 1 { "run" } else { "runs" };
         self.say(&format!(
-            "{} {key}: repeated later, {cause} ({} left, {extra_left} more {} may be repeated)",
+            "{} {key}: repeated later{with}, {cause} ({} left, {extra_left} more {runs} may be \
+             repeated)",
             self.counter(),
             time(count.seconds_left()),
-            if extra_left == 1 { "run" } else { "runs" },
         ));
     }
 

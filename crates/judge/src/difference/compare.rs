@@ -53,17 +53,19 @@ pub struct ComparedRuns<'a> {
     /// Runs of the other; the n-th is of the same repeat as the n-th of the baseline, unless they
     /// are of two studies.
     pub other: Vec<&'a Measured>,
-    /// Runs of either that are done and are not among them, for they are flagged as not comparable.
+    /// Runs of either that are done and are not among them, for the machine disturbed them.
     pub left_out: Vec<TrialKey>,
+    /// Runs among them that are flagged for what their configuration may have caused.
+    pub doubtful: Vec<TrialKey>,
 }
 
 /// Where runs are left out, so many must remain.
 const REPEATS_LEAST: usize = 2;
 
 impl<'a> ComparedRuns<'a> {
-    /// Compares the runs of both sides. A failed run forbids a verdict. A run that is not
-    /// comparable is left out if enough repeats remain: the machine made it so, and not the
-    /// configuration.
+    /// Compares the runs of both sides. A failed run forbids a verdict. A run that the machine
+    /// disturbed is left out with its partner if enough repeats remain. A doubtful run stays, if
+    /// enough repeats have none.
     ///
     /// # Errors
     ///
@@ -73,27 +75,42 @@ impl<'a> ComparedRuns<'a> {
         mut other: impl Iterator<Item = &'a Measured>,
         is_one_study: bool,
     ) -> Result<ComparedRuns<'a>, Reason> {
-        let mut left_out = Vec::new();
+        let (mut left_out, mut doubtful) = (Vec::new(), Vec::new());
         let mut usable = |trials: &mut dyn Iterator<Item = &'a Measured>| {
             let mut its = Vec::new();
             for trial in trials {
                 match trial.eligibility {
                     Eligibility::Usable => its.push(trial),
                     Eligibility::Missing => {}
-                    Eligibility::NotComparable => left_out.push(trial.key.clone()),
+                    Eligibility::Disturbed => left_out.push(trial.key.clone()),
+                    Eligibility::Doubtful => {
+                        doubtful.push(trial.key.clone());
+                        its.push(trial);
+                    }
                     Eligibility::Failed => return Err(Reason::TrialFailed(trial.key.clone())),
                 }
             }
             Ok(its)
         };
         let (base, other) = (usable(&mut base)?, usable(&mut other)?);
-        let whole = ComparedRuns { base, other, left_out };
+        let whole = ComparedRuns { base, other, left_out, doubtful };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
-        match (stratum.base.len().min(stratum.other.len()), stratum.left_out.first()) {
+        let sound = stratum.without_doubtful(is_one_study);
+        let flagged = stratum.left_out.first().or(stratum.doubtful.first());
+        match (sound.base.len().min(sound.other.len()), flagged) {
             (0..REPEATS_LEAST, Some(trial)) => Err(Reason::TrialNotComparable(trial.clone())),
             (0, None) => Err(Reason::NoSharedRepeat),
             _ => Ok(stratum),
         }
+    }
+
+    /// Those without the doubtful runs; of one study without their partners either.
+    pub(crate) fn without_doubtful(&self, is_one_study: bool) -> ComparedRuns<'a> {
+        let is_sound = |trial: &&&Measured| trial.eligibility != Eligibility::Doubtful;
+        let base = self.base.iter().filter(is_sound).copied().collect();
+        let other = self.other.iter().filter(is_sound).copied().collect();
+        let sound = ComparedRuns { base, other, ..ComparedRuns::default() };
+        if is_one_study { sound.of_shared_repeats() } else { sound }
     }
 
     /// Those of repeats that both have, side by side.
@@ -102,7 +119,7 @@ impl<'a> ComparedRuns<'a> {
             Some((*trial, *self.other.iter().find(|one| one.key.repeat == trial.key.repeat)?))
         });
         let (base, other) = both.unzip();
-        ComparedRuns { base, other, left_out: self.left_out }
+        ComparedRuns { base, other, ..self }
     }
 }
 

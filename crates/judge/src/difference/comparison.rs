@@ -42,8 +42,12 @@ pub struct JudgedComparison {
     /// The share that does not matter.
     pub margin: f64,
     pub verdict: Verdict,
-    /// Runs that are done and have no part in it, for they are flagged as not comparable.
+    /// Runs that are done and have no part in it, for the machine disturbed them.
     pub left_out: Vec<TrialKey>,
+    /// Runs that have a part in it and are flagged for what their configuration may have caused.
+    pub doubtful: Vec<TrialKey>,
+    /// The ratio without the doubtful runs.
+    pub ratio_without_doubtful: Option<f64>,
 }
 
 impl JudgedComparison {
@@ -75,7 +79,12 @@ pub(crate) struct Teller<'a> {
     pub(crate) metric: Metric,
     pub(crate) margin: f64,
     pub(crate) noise: Option<&'a NoiseSpread>,
+    /// Whether both sides are of one study, so that repeats are pairs.
+    pub(crate) is_one_study: bool,
 }
+
+/// A difference of runs, if it can be computed.
+pub(crate) type Compare<'a> = &'a dyn Fn(&[ComparedRuns<'_>]) -> Option<Difference>;
 
 impl Teller<'_> {
     /// One for each thread count, their p corrected; an error is why there can be none.
@@ -83,7 +92,7 @@ impl Teller<'_> {
         &self,
         counts: &[u32],
         strata: &[Result<ComparedRuns<'_>, Reason>],
-        compare: impl Fn(&[ComparedRuns<'_>]) -> Option<Difference>,
+        compare: Compare<'_>,
     ) -> Vec<JudgedComparison> {
         let differences: Vec<Option<Difference>> =
             strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
@@ -91,7 +100,12 @@ impl Teller<'_> {
         let mut told = Vec::new();
         for (place, difference) in differences.into_iter().enumerate() {
             let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
-            told.push(self.told(Some(counts[place]), stratum, difference, corrected[place]));
+            told.push(self.told(
+                Some(counts[place]),
+                stratum,
+                (difference, corrected[place]),
+                compare,
+            ));
         }
         told
     }
@@ -100,18 +114,23 @@ impl Teller<'_> {
         &self,
         threads: Option<u32>,
         strata: Result<&[ComparedRuns<'_>], Reason>,
-        difference: Option<Difference>,
-        p: Option<f64>,
+        (difference, p): (Option<Difference>, Option<f64>),
+        compare: Compare<'_>,
     ) -> JudgedComparison {
-        let left_out: Vec<TrialKey> = strata
-            .iter()
-            .flat_map(|strata| strata.iter().flat_map(|one| one.left_out.clone()))
-            .collect();
+        let all = strata.as_ref().map_or(&[][..], |strata| strata);
+        let left_out: Vec<TrialKey> = all.iter().flat_map(|one| one.left_out.clone()).collect();
+        let doubtful: Vec<TrialKey> = all.iter().flat_map(|one| one.doubtful.clone()).collect();
+        let without = if doubtful.is_empty() { None } else { self.without_doubtful(all, compare) };
         let verdict = match (strata, &difference) {
             (Err(why), _) => Verdict::none(why),
             (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
             (Ok(_), Some(found)) => {
-                verdict(self.metric, found, p.unwrap_or(1.0), self.margin, self.noise)
+                let of_all = self.verdict(found, p.unwrap_or(1.0));
+                if doubtful.is_empty() {
+                    of_all
+                } else {
+                    self.held(of_all, &doubtful, without.as_ref())
+                }
             }
         };
         let factor =
@@ -130,7 +149,48 @@ impl Teller<'_> {
             margin: self.margin,
             verdict,
             left_out,
+            doubtful,
+            ratio_without_doubtful: without.map(|one| one.ratio),
         }
+    }
+
+    fn verdict(&self, found: &Difference, p: f64) -> Verdict {
+        verdict(self.metric, found, p, self.margin, self.noise)
+    }
+
+    /// The difference without the doubtful runs.
+    fn without_doubtful(
+        &self,
+        strata: &[ComparedRuns<'_>],
+        compare: Compare<'_>,
+    ) -> Option<Difference> {
+        let sound: Vec<ComparedRuns<'_>> =
+            strata.iter().map(|one| one.without_doubtful(self.is_one_study)).collect();
+        compare(&sound)
+    }
+
+    /// The verdict, if it is the same without the doubtful runs.
+    fn held(
+        &self,
+        of_all: Verdict,
+        doubtful: &[TrialKey],
+        without: Option<&Difference>,
+    ) -> Verdict {
+        let Some(found) = without else {
+            return doubtful
+                .first()
+                .map_or(of_all, |one| Verdict::none(Reason::TrialNotComparable(one.clone())));
+        };
+        let other = self.verdict(found, p_of(found, 1));
+        if other.conclusion == of_all.conclusion {
+            return of_all;
+        }
+        Verdict::none(Reason::DependsOnDoubtful {
+            runs: doubtful.to_vec(),
+            of_all: of_all.conclusion,
+            without: other.conclusion,
+            ratio_without: found.ratio,
+        })
     }
 }
 

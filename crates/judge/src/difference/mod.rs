@@ -7,6 +7,7 @@ pub(crate) mod chain;
 pub(crate) mod circumstances;
 pub(crate) mod compare;
 pub(crate) mod comparison;
+pub(crate) mod exclusions;
 pub(crate) mod level;
 pub(crate) mod noise;
 pub(crate) mod pairs;

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::interval::LEVEL;
 use crate::statistics::{mean, t_quantile};
-use crate::trial::measured::{Eligibility, Measured};
+use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
 /// Fewer differences than this are not a spread of their own.
@@ -109,7 +109,7 @@ impl<'a> AaRuns<'a> {
         trials: &'a [Measured],
         aa_runs: &std::collections::BTreeMap<String, String>,
     ) -> AaRuns<'a> {
-        let usable = |trial: &&Measured| trial.eligibility == Eligibility::Usable;
+        let usable = |trial: &&Measured| trial.eligibility.counts();
         let of_aa_run = |aa_run: &'a Measured| {
             let original = aa_runs.get(&aa_run.key.config)?;
             let is_it = |trial: &&Measured| {

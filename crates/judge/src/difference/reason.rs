@@ -12,6 +12,17 @@ pub enum Reason {
     TrialFailed(TrialKey),
     /// A run is flagged as not comparable, and too few repeats remain without it.
     TrialNotComparable(TrialKey),
+    /// Runs are flagged for what their configuration may have caused, and without them something
+    /// else would be said.
+    DependsOnDoubtful {
+        runs: Vec<TrialKey>,
+        /// The conclusion from all runs.
+        of_all: Conclusion,
+        /// The conclusion without them.
+        without: Conclusion,
+        /// The ratio without them.
+        ratio_without: f64,
+    },
     /// No repeat has been run of both.
     NoSharedRepeat,
     /// A run has no such figure.

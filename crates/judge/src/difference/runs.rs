@@ -80,15 +80,16 @@ impl<'a> Runs<'a> {
             metric,
             margin,
             noise,
+            is_one_study: true,
         };
-        let mut all = teller.of_thread_counts(&counts, &strata, of);
+        let mut all = teller.of_thread_counts(&counts, &strata, &of);
         if counts.len() > 1 {
             let whole: Result<Vec<ComparedRuns<'a>>, Reason> = strata.into_iter().collect();
             let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
             let each: Vec<(u32, Conclusion)> =
                 all.iter().filter_map(|one| Some((one.threads?, one.verdict.conclusion))).collect();
-            let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
+            let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), (found, p), &of);
             let verdict = whole.verdict.beside(&each);
             all.push(JudgedComparison { verdict, ..whole });
         }

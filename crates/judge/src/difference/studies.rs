@@ -154,8 +154,9 @@ fn of_workload(
         metric,
         margin,
         noise: noise.as_ref(),
+        is_one_study: asked.is_one_study,
     };
-    teller.of_thread_counts(&both, &strata, |strata| match asked.is_one_study {
+    teller.of_thread_counts(&both, &strata, &|strata| match asked.is_one_study {
         true => within_study(metric, strata, noise.as_ref(), SEED),
         false => between_studies(metric, strata, noise.as_ref(), SEED),
     })

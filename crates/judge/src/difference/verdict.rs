@@ -4,8 +4,9 @@
 //! the permutation test (where its units are enough to be significant at all), corrected by Holm
 //! over the thread counts of the workload:
 //!
-//! 1. A run that failed: no verdict. A run that is flagged as not comparable is left out, which the
-//!    report says, if two repeats remain; else no verdict.
+//! 1. A run that failed: no verdict. A run that the machine disturbed is left out with its partner,
+//!    which the report says, if two repeats remain; else no verdict. A run that is flagged for what
+//!    its configuration may have caused stays, and the verdict has to be the same without it.
 //! 2. The interval of the ratio lies within 1 ÷ (1 + m) to 1 + m: **equivalent** (two one-sided
 //!    tests; Schuirmann, 1987; at 2.5 % each, so that the one interval that is printed serves both
 //!    questions).

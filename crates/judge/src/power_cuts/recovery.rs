@@ -62,6 +62,8 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedCo
         margin,
         verdict,
         left_out: Vec::new(),
+        doubtful: Vec::new(),
+        ratio_without_doubtful: None,
     }
 }
 

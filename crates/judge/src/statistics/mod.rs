@@ -5,6 +5,7 @@
 //! twice.
 
 mod distribution;
+mod fisher;
 mod holm;
 mod line;
 mod long_run;
@@ -14,6 +15,7 @@ mod sample;
 mod spread;
 
 pub use distribution::{normal_cdf, t_quantile, t_two_sided_p};
+pub use fisher::fisher;
 pub use holm::holm;
 pub use line::{FittedSlope, line};
 pub use long_run::{MeanVariance, autocorrelation, mean_variance, settling_seconds};

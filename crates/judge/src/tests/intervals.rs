@@ -36,7 +36,8 @@ fn coverage(metric: Metric, truth: &Truth, repeats: u32, aa_runs: u32) -> f64 {
         let of = |config: &str| -> Vec<&Measured> {
             all.iter().filter(|one| one.key.config == config && one.key.threads == 8).collect()
         };
-        let stratum = ComparedRuns { base: of("base"), other: of("other"), left_out: Vec::new() };
+        let stratum =
+            ComparedRuns { base: of("base"), other: of("other"), ..ComparedRuns::default() };
         let found = estimated(metric, &[stratum], floor.as_ref()).unwrap();
         let (low, high) = found.ratio_interval;
         covered += u32::from((low..=high).contains(&ratio));
@@ -70,7 +71,7 @@ fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
                 let stratum = ComparedRuns {
                     base: a.iter().collect(),
                     other: b.iter().collect(),
-                    left_out: Vec::new(),
+                    ..ComparedRuns::default()
                 };
                 let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
                 let (low, high) = found.ratio_interval;
@@ -169,7 +170,7 @@ fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
     let covered = (0..cases).filter(|_| {
         let one = trials(&mut noise, &truth, 1, 3, 1.1);
         let mut two = trials(&mut noise, &truth, 8, 3, 1.1);
-        two[3].eligibility = Eligibility::NotComparable;
+        two[3].eligibility = Eligibility::Disturbed;
         let strata = [&one, &two].map(|all| {
             let of =
                 |config: &'static str| all.iter().filter(move |trial| trial.key.config == config);

@@ -58,7 +58,7 @@ fn judged(logs: &[Vec<f64>]) -> (f64, f64) {
         .map(|(a, b)| ComparedRuns {
             base: a.iter().collect(),
             other: b.iter().collect(),
-            left_out: Vec::new(),
+            ..ComparedRuns::default()
         })
         .collect();
     estimated(Metric::Throughput, &strata, None).unwrap().log.interval(LEVEL)

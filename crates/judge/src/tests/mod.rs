@@ -1,5 +1,6 @@
 //! Invented studies whose truth is known: how often intervals hold it, and what is said of it.
 
+mod censoring;
 mod intervals;
 mod lost_runs;
 mod pairs;

@@ -158,7 +158,7 @@ fn no_verdict_where_a_trial_forbids_one() {
     let found = throughput(&all);
     assert_eq!((found.verdict.conclusion, &found.difference), (Conclusion::Inconclusive, &None));
     assert_eq!(found.verdict.reason, Some(Reason::TrialFailed(key("other", 8, 2))));
-    all[3].eligibility = Eligibility::NotComparable;
+    all[3].eligibility = Eligibility::Disturbed;
     let found = throughput(&all);
     assert_eq!(
         (found.verdict.conclusion, found.difference.unwrap().repeats),
@@ -166,7 +166,7 @@ fn no_verdict_where_a_trial_forbids_one() {
     );
     assert_eq!(found.left_out, [key("other", 8, 2)]);
     let mut fewer = all.clone();
-    fewer[0].eligibility = Eligibility::NotComparable;
+    fewer[0].eligibility = Eligibility::Disturbed;
     let found = throughput(&fewer);
     assert_eq!(
         found.verdict.conclusion,

@@ -19,9 +19,12 @@ pub enum Eligibility {
     Usable,
     /// It was not run, or is not yet.
     Missing,
-    /// It is flagged as not comparable: this machine was the reason, so other repeats may stand
-    /// without it.
-    NotComparable,
+    /// It is flagged as not comparable, and the machine was the reason whatever the configuration
+    /// did: the other repeats stand without it.
+    Disturbed,
+    /// It is flagged as not comparable for what its configuration may have caused: without such
+    /// runs only its best moments would be left, so nothing is said that holds without them alone.
+    Doubtful,
     /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without
     /// it.
     Failed,
@@ -95,8 +98,22 @@ fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Whether figures of a run may be set against another's: it ended, and no warning forbids it.
+impl Eligibility {
+    /// Returns true if the run's figures count: those of a doubtful run do, and what is said of
+    /// them has to hold without it too.
+    pub(crate) fn counts(self) -> bool {
+        matches!(self, Eligibility::Usable | Eligibility::Doubtful)
+    }
+}
+
+/// Whether figures of a run may be set against another's: it ended, and the machine did not spoil
+/// it.
 pub fn is_comparable(trial: &Trial) -> bool {
+    eligibility(trial).counts()
+}
+
+/// The same, and nothing else casts doubt on it.
+pub(crate) fn is_usable(trial: &Trial) -> bool {
     eligibility(trial) == Eligibility::Usable
 }
 
@@ -104,9 +121,13 @@ fn eligibility(trial: &Trial) -> Eligibility {
     match trial.state {
         RunState::Pending | RunState::Running => Eligibility::Missing,
         RunState::Failed => Eligibility::Failed,
-        RunState::Done if trial.warnings.iter().any(Warning::forbids_comparing) => {
-            Eligibility::NotComparable
+        RunState::Done => {
+            let mut forbidding = trial.warnings.iter().filter(|one| one.forbids_comparing());
+            match forbidding.clone().any(Warning::is_of_machine) {
+                true => Eligibility::Disturbed,
+                false if forbidding.next().is_some() => Eligibility::Doubtful,
+                false => Eligibility::Usable,
+            }
         }
-        RunState::Done => Eligibility::Usable,
     }
 }

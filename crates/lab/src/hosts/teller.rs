@@ -50,7 +50,7 @@ impl Progress for Teller<'_> {
         self.tell(Shown::Tried { objective, step: *step });
     }
 
-    fn trial_discarded(&self, _: &TrialKey, _: &Outcome, _: usize) {}
+    fn trial_discarded(&self, _: &TrialKey, _: &Outcome, _: usize, _: usize) {}
 
     fn trial_ended(&self, _: &TrialKey, _: &Outcome) {}
 }

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use anyhow::Result;
 
 use assay_plan::{Experiment, PlannedTrial};
-use assay_study::{Calibration, Store};
+use assay_study::{Calibration, RunState, Store, TrialKey};
 use assay_system::interrupt::Interrupt;
 use results::extra_runs::ExtraRuns;
 
@@ -49,6 +49,8 @@ pub fn trials(
     interrupt: &Interrupt,
     progress: &dyn Progress,
 ) -> Result<usize> {
+    let planned = experiment.trials();
+    let partners = experiment.partners(&planned);
     let mut queue: VecDeque<&PlannedTrial> = missing.iter().copied().collect();
     let pending = store.pending()?;
     let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
@@ -73,10 +75,12 @@ pub fn trials(
                 return Err(error);
             }
         };
-        if extra.repeats(&outcome) {
-            store.discard_trial(&trial.key, &outcome.warnings)?;
-            progress.trial_discarded(&trial.key, &outcome, extra.left());
-            put_back(&mut queue, trial);
+        let compared_with = partners.with(&trial.key);
+        let ended = done_of(store, &compared_with)?;
+        if extra.repeats(&outcome, 1 + ended.len()) {
+            store.discard_attempt(&trial.key, &outcome, &ended)?;
+            progress.trial_discarded(&trial.key, &outcome, ended.len(), extra.left());
+            put_back(&mut queue, trial, &ended, &compared_with);
             continue;
         }
         progress.trial_ended(&trial.key, &outcome);
@@ -85,8 +89,32 @@ pub fn trials(
     Ok(0)
 }
 
-/// Puts a trial after the others of its repeat, which stays a block.
-fn put_back<'a>(queue: &mut VecDeque<&'a PlannedTrial>, trial: &'a PlannedTrial) {
+/// The runs of these that have ended well.
+fn done_of(store: &Store, trials: &[&PlannedTrial]) -> Result<Vec<TrialKey>> {
+    let mut done = Vec::new();
+    for trial in trials {
+        if store.planned(&trial.key, &trial.fingerprint)? == Some(RunState::Done) {
+            done.push(trial.key.clone());
+        }
+    }
+    Ok(done)
+}
+
+/// Puts a run after the others of its repeat, which stays a block, and around it those that it is
+/// compared with, whether they had `ended` or still wait: a difference is of runs side by side.
+fn put_back<'a>(
+    queue: &mut VecDeque<&'a PlannedTrial>,
+    trial: &'a PlannedTrial,
+    ended: &[TrialKey],
+    compared_with: &[&'a PlannedTrial],
+) {
+    let waits = |one: &PlannedTrial| queue.iter().any(|other| other.key == one.key);
+    let partners = compared_with.iter().filter(|one| ended.contains(&one.key) || waits(one));
+    let mut whole: Vec<&PlannedTrial> = partners.copied().chain([trial]).collect();
+    whole.sort_by_key(|one| one.position);
+    queue.retain(|one| whole.iter().all(|other| other.key != one.key));
     let last = queue.iter().rposition(|other| other.key.repeat == trial.key.repeat);
-    queue.insert(last.map_or(0, |last| last + 1), trial);
+    for (place, one) in (last.map_or(0, |last| last + 1)..).zip(whole) {
+        queue.insert(place, one);
+    }
 }

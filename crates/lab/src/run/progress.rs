@@ -26,8 +26,15 @@ pub trait Progress: LoadProgress {
     /// A step of the search for the highest rate within the objective has ended.
     fn tried(&self, key: &TrialKey, objective: Objective, step: &SearchStep);
 
-    /// The machine disturbed a run, which is repeated; `extra_left` more may be.
-    fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize);
+    /// The machine disturbed a run, which is repeated together with `partners` that had ended;
+    /// `extra_left` more may be.
+    fn trial_discarded(
+        &self,
+        key: &TrialKey,
+        outcome: &Outcome,
+        partners: usize,
+        extra_left: usize,
+    );
 
     fn trial_ended(&self, key: &TrialKey, outcome: &Outcome);
 }

@@ -3,6 +3,7 @@
 //! Guarantees: an experiment exists only of a document that passed every check that the document
 //! alone allows, and nothing changes the document afterwards.
 
+mod partners;
 mod trials;
 mod variant;
 mod workload;
@@ -20,6 +21,7 @@ use indexmap::IndexMap;
 use super::check;
 use super::document::{PhaseSpec, Placement, Plan, PowerCutSpec};
 use super::search::PlannedSearch;
+pub use partners::Partners;
 pub use trials::PlannedTrial;
 pub(crate) use trials::trials;
 pub use variant::{Neighbour, Variant};
@@ -133,6 +135,12 @@ impl Experiment {
         let document =
             toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
         Experiment::of(document)
+    }
+
+    /// The runs that each of these is compared with.
+    #[must_use]
+    pub fn partners<'a>(&self, trials: &'a [PlannedTrial]) -> Partners<'a> {
+        Partners::of(&self.document, trials)
     }
 
     /// The most runs that may be repeated because the machine disturbed them.

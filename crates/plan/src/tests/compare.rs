@@ -125,9 +125,17 @@ fn the_runs_of_a_pair_can_be_repeated_more_often() {
 #[test]
 fn runs_that_are_compared_follow_each_other() {
     let plan = asking(
-        "[[compare]]\nconfig = \"csd\"\nagainst = \"plain\"\ndata_profile = \"small\"\n[[compare]]\n\
-         config = \"csd\"\nagainst = \"csd\"\ndata_profile = \"more\"\n\
-         against_data_profile = \"large\"\n",
+        r#"
+[[compare]]
+config = "csd"
+against = "plain"
+data_profile = "small"
+[[compare]]
+config = "csd"
+against = "csd"
+data_profile = "more"
+against_data_profile = "large"
+"#,
     );
     let runs = trials(&Plan { repeats: 6, ..plan.unwrap() });
     let is = |trial: &PlannedTrial, config: &str, profile: &str| {

@@ -1,31 +1,50 @@
-//! Whether the machine disturbed one side of a comparison more than the other. Random order makes
-//! that rare, and with few repeats it happens all the same: then part of the difference may be the
-//! machine's.
+//! Whether the machine disturbed one side of a comparison more than the other. Adjacent runs make
+//! that rare; where it happens all the same, part of the difference may be the machine's, or one
+//! configuration makes the machine lose more.
 
-use assay_judge::{JudgedComparison, Judgement, Metric, is_comparable};
-use assay_study::{CpuUse, Study, Trial};
+use assay_judge::{Exclusions, JudgedComparison, Judgement, Metric};
+use assay_study::Study;
 
 use crate::comparisons::questions;
+use crate::words::size::in_words;
 
-/// Means of the two sides that lie so far apart are told, in percent of all CPUs.
+/// Mean losses so far apart are told, in percent of all CPUs, whatever their spread.
 const APART_PERCENT: f64 = 5.0;
 
-/// A sentence for each comparison of throughput that stands for a workload.
+/// Smaller ones are not, however sure.
+const NEAR_PERCENT: f64 = 1.0;
+
+/// A test that is surprised this far is told.
+const P_MOST: f64 = 0.05;
+
+/// Sentences for the comparisons of throughput that stand for a workload.
 pub(crate) fn sentences(study: &Study, judgement: &Judgement) -> Vec<String> {
     let all = questions::whole(judgement, Metric::Throughput);
-    all.into_iter().filter_map(|one| sentence(study, one)).collect()
+    all.into_iter().flat_map(|one| of_comparison(study, one)).collect()
 }
 
-/// A sentence about one comparison; `None` if there is no comparison, or both sides were disturbed
-/// alike.
+/// The first sentence about one comparison; `None` if both sides were disturbed alike.
 pub(crate) fn sentence(study: &Study, one: &JudgedComparison) -> Option<String> {
     one.difference.as_ref()?;
-    let against = one.against_workload.as_deref().unwrap_or(&one.workload);
-    let sides = [(&one.config, one.workload.as_str()), (&one.baseline, against)];
-    let [judged, base] = sides.map(|(config, workload)| lost(study, config, workload, one.threads));
-    let (judged, base) = (judged?, base?);
+    let found = Exclusions::of(study, one);
+    uneven_loss(one, &found).or_else(|| uneven_discards(one, &found))
+}
+
+fn of_comparison(study: &Study, one: &JudgedComparison) -> Vec<String> {
+    if one.difference.is_none() {
+        return Vec::new();
+    }
+    let found = Exclusions::of(study, one);
+    let all = [uneven_loss(one, &found), uneven_discards(one, &found), with_discarded(one, &found)];
+    all.into_iter().flatten().collect()
+}
+
+fn uneven_loss(one: &JudgedComparison, found: &Exclusions) -> Option<String> {
+    let (judged, base) = (found.judged.lost_percent?, found.against.lost_percent?);
+    let apart = (judged - base).abs();
+    let is_sure = found.loss.is_some_and(|loss| loss.p <= P_MOST);
     let [name, base_name] = questions::sides(one);
-    ((judged - base).abs() >= APART_PERCENT).then(|| {
+    (apart >= APART_PERCENT || (is_sure && apart >= NEAR_PERCENT)).then(|| {
         format!(
             "Other programs and the host took {judged:.0} % of the CPUs during the runs of \
             {name} and {base:.0} % during those of {base_name} ({}), which may explain part of \
@@ -35,16 +54,33 @@ pub(crate) fn sentence(study: &Study, one: &JudgedComparison) -> Option<String> 
     })
 }
 
-/// CPU time that the comparable runs of a configuration did not get, on average, in percent of all
-/// CPUs.
-fn lost(study: &Study, config: &str, workload: &str, threads: Option<u32>) -> Option<f64> {
-    let is_its = |trial: &&Trial| {
-        (trial.key.config.as_str(), trial.key.workload.as_str()) == (config, workload)
-            && threads.is_none_or(|threads| trial.key.threads == threads)
-            && is_comparable(trial)
-    };
-    let cpus = study.calibration.as_ref().map_or(1.0, |found| f64::from(found.cpus.max(1)));
-    let lost = |trial: &Trial| CpuUse::of_results(&trial.results, cpus).lost_percent();
-    let all: Vec<f64> = study.trials.iter().filter(is_its).map(lost).collect();
-    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+fn uneven_discards(one: &JudgedComparison, found: &Exclusions) -> Option<String> {
+    let [name, base_name] = questions::sides(one);
+    let (judged, base) = (found.judged, found.against);
+    (found.fisher_p <= P_MOST).then(|| {
+        format!(
+            "The machine disturbed {} of {} attempts at runs of {name} and {} of {} at those of \
+             {base_name} ({}; Fisher's exact test: p = {:.3}), so the configuration may cause it \
+             itself.",
+            judged.disturbed,
+            judged.attempts,
+            base.disturbed,
+            base.attempts,
+            one.workload,
+            found.fisher_p
+        )
+    })
+}
+
+/// The ratio with the discarded attempts beside that without.
+fn with_discarded(one: &JudgedComparison, found: &Exclusions) -> Option<String> {
+    let with = found.ratio_with_discarded?;
+    let without = one.difference.as_ref()?.ratio;
+    let [name, base_name] = questions::sides(one);
+    Some(format!(
+        "{name} against {base_name} ({}): {} with the attempts that were discarded, {} without.",
+        one.workload,
+        in_words(one.metric, with),
+        in_words(one.metric, without)
+    ))
 }

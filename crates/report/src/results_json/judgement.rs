@@ -143,6 +143,10 @@ struct ComparisonView<'a> {
     repeats_more: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doubtful: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio_without_doubtful: Option<f64>,
 }
 
 impl<'a> ComparisonView<'a> {
@@ -163,6 +167,8 @@ impl<'a> ComparisonView<'a> {
             because: reason::because(Events::Transactions, one),
             repeats_more: one.verdict.repeats_more,
             left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
+            doubtful: one.doubtful.iter().map(ToString::to_string).collect(),
+            ratio_without_doubtful: one.ratio_without_doubtful,
         }
     }
 }

@@ -7,7 +7,7 @@ use assay_judge::{
 use assay_study::{Events, TrialKey};
 
 use super::short;
-use super::verdict::{directions, not_comparable};
+use super::verdict::{directions, not_comparable, word};
 
 /// Why it cannot be told and what would tell, or what it is said of only.
 pub fn because(events: Events, one: &JudgedComparison) -> Option<String> {
@@ -36,6 +36,16 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
     match reason {
         Reason::TrialFailed(trial) => format!("{trial} failed"),
         Reason::TrialNotComparable(trial) => not_comparable(trial),
+        Reason::DependsOnDoubtful { runs, of_all, without, ratio_without } => {
+            let (are, them) = if runs.len() == 1 { ("is", "it") } else { ("are", "them") };
+            format!(
+                "{} {are} flagged for what the configuration may have caused: {} with {them}, {} \
+                 without (ratio {ratio_without:.3})",
+                counted(runs.len() as u64, "run"),
+                word(*of_all),
+                word(*without),
+            )
+        }
         Reason::NoSharedRepeat => "no repeat has finished on both sides".into(),
         Reason::FigureAbsent(trial, absent) => of_absent(events, trial, metric, *absent),
         Reason::SpreadUnknown => {

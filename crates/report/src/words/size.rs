@@ -84,6 +84,14 @@ fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSize
     DifferenceSize { value: times(ratio), unit, interval, is_factor: true }
 }
 
+/// A ratio without an interval: `4.1 % slower`, `2.4 times the throughput`.
+pub fn in_words(metric: Metric, ratio: f64) -> String {
+    if ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM {
+        return factor(metric, ratio, (ratio, ratio)).claim();
+    }
+    format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, side(metric, ratio > 1.0))
+}
+
 fn side(metric: Metric, is_more: bool) -> &'static str {
     match (metric, is_more) {
         (Metric::Throughput, true) => "faster",

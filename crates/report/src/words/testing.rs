@@ -40,6 +40,8 @@ pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Judg
         margin: 0.03,
         verdict: Verdict { conclusion, reason, repeats_more: None, exceptions: Vec::new() },
         left_out: Vec::new(),
+        doubtful: Vec::new(),
+        ratio_without_doubtful: None,
     }
 }
 

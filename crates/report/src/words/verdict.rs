@@ -1,5 +1,6 @@
 //! Verdicts on a comparison: the word and the sentence.
 
+use assay_base::text::counted;
 use assay_judge::{Basis, Conclusion, Difference, JudgedComparison, Reason, Units};
 use assay_study::TrialKey;
 
@@ -38,7 +39,21 @@ pub fn text(one: &JudgedComparison) -> String {
     if !one.verdict.exceptions.is_empty() {
         text += &format!("; but {}", directions(&one.verdict.exceptions));
     }
-    text
+    text + &holds_without(one).unwrap_or_default()
+}
+
+/// That the verdict is the same without runs that are flagged for what their configuration may have
+/// caused.
+fn holds_without(one: &JudgedComparison) -> Option<String> {
+    let ratio = one.ratio_without_doubtful?;
+    let is_held = !matches!(one.verdict.reason, Some(Reason::DependsOnDoubtful { .. }));
+    let runs = counted(one.doubtful.len() as u64, "run");
+    is_held.then(|| {
+        format!(
+            "; the same without {runs} flagged for what the configuration may have caused (ratio \
+             {ratio:.3})"
+        )
+    })
 }
 
 /// The sentence with its word before it; one that begins with its word needs it no second time.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
-use assay_plan::{Change, PlannedTrial, changes};
+use assay_plan::{Change, Partners, PlannedTrial, changes};
 use assay_study::{RunState, Store, Study, Trial, TrialKey, Warning};
 
 /// Finished runs to repeat.
@@ -72,15 +72,17 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
     anyhow!("{error}; {}{more}", told.collect::<Vec<_>>().join("; "))
 }
 
-/// The runs of `planned` that the study in `directory` would run, in their order. A directory
-/// without a study lacks all. `plan_text` is what the plan is written like, to say what has changed
-/// of it.
+/// The runs of `planned` that the study in `directory` would run, in their order; with a flagged
+/// run those that it is compared with, so that a difference stays one of runs side by side. A
+/// directory without a study lacks all. `plan_text` is what the plan is written like, to say what
+/// has changed of it.
 ///
 /// # Errors
 /// A study that was made by another plan, or that cannot be read.
 pub fn missing<'a>(
     directory: &Path,
     planned: &'a [PlannedTrial],
+    partners: &Partners<'a>,
     plan_text: &str,
     retry: Retry,
 ) -> Result<Vec<&'a PlannedTrial>> {
@@ -88,9 +90,8 @@ pub fn missing<'a>(
     let study = store.study()?;
     let trials = &study.trials;
     refuse_another_plan(directory, planned, trials)?;
-    let is_flagged = |planned: &PlannedTrial| {
-        trials.iter().any(|trial| trial.key == planned.key && is_not_comparable(trial))
-    };
+    let flagged = trials.iter().filter(|trial| is_not_comparable(trial));
+    let flagged = partners.completed(flagged.map(|trial| trial.key.clone()));
     let mut missing = Vec::new();
     for trial in planned {
         let found = store.planned(&trial.key, &trial.fingerprint);
@@ -98,7 +99,7 @@ pub fn missing<'a>(
             // A run marked as running while nobody holds the study was interrupted.
             None | Some(RunState::Pending | RunState::Running) => true,
             Some(RunState::Failed) => retry.failed,
-            Some(RunState::Done) => retry.flagged && is_flagged(trial),
+            Some(RunState::Done) => retry.flagged && flagged.contains(&trial.key),
         };
         if is_missing {
             missing.push(trial);
@@ -118,6 +119,11 @@ mod tests {
         let variant = VariantKey { config: "a".into(), data_profile: None };
         let workload = "w".to_owned();
         PlannedTrial { key, workload, variant, position: threads, fingerprint: fingerprint.into() }
+    }
+
+    /// Runs that nothing is compared with.
+    fn alone(trials: &[PlannedTrial]) -> Partners<'_> {
+        Partners::of_pairs(trials, Vec::new())
     }
 
     /// A study of five runs: one done, one failed, one interrupted, one only planned, one unknown
@@ -144,7 +150,7 @@ mod tests {
         let before = std::fs::read(&path).unwrap();
         let threads = |failed| {
             let retry = Retry { failed, flagged: false };
-            let missing = missing(directory.path(), &trials, "", retry).unwrap();
+            let missing = missing(directory.path(), &trials, &alone(&trials), "", retry).unwrap();
             missing.iter().map(|trial| trial.key.threads).collect::<Vec<_>>()
         };
         assert_eq!(threads(false), [3, 4, 5]);
@@ -158,7 +164,9 @@ mod tests {
     fn a_study_takes_one_plan() {
         let (directory, trials) = study();
         let told = |planned: &[PlannedTrial]| {
-            missing(directory.path(), planned, "", Retry::default()).unwrap_err().to_string()
+            missing(directory.path(), planned, &alone(planned), "", Retry::default())
+                .unwrap_err()
+                .to_string()
         };
         let other = planned(99, "f");
         let all_other = told(std::slice::from_ref(&other));
@@ -174,7 +182,10 @@ mod tests {
             "{without_first}"
         );
         let grown: Vec<_> = trials[..2].iter().cloned().chain([other]).collect();
-        assert_eq!(missing(directory.path(), &grown, "", Retry::default()).unwrap().len(), 1);
+        assert_eq!(
+            missing(directory.path(), &grown, &alone(&grown), "", Retry::default()).unwrap().len(),
+            1
+        );
     }
 
     #[test]
@@ -197,11 +208,14 @@ mod tests {
     fn a_study_of_another_plan_is_refused_and_none_lacks_all() {
         let (directory, _trials) = study();
         let changed = [planned(1, "g"), planned(2, "f")];
-        let error =
-            missing(directory.path(), &changed, "", Retry::default()).unwrap_err().to_string();
+        let error = missing(directory.path(), &changed, &alone(&changed), "", Retry::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("made with another --location"), "{error}");
         let nowhere = directory.path().join("nowhere");
-        assert_eq!(missing(&nowhere, &[planned(1, "g")], "", Retry::default()).unwrap().len(), 1);
+        let all = [planned(1, "g")];
+        let missing = missing(&nowhere, &all, &alone(&all), "", Retry::default());
+        assert_eq!(missing.unwrap().len(), 1);
         assert!(!nowhere.exists());
     }
 }

@@ -1,15 +1,18 @@
 //! Runs that the machine disturbed, and the decision to repeat them.
 //!
-//! The decision depends only on measurements of the machine, never on results: to repeat runs with
-//! unwelcome results would select results. A run is repeated if it is not comparable because of the
-//! machine, or if CPU time was lost to the machine's host, a quota or other programs, unless about
-//! as much is always lost.
+//! Guarantees: the decision depends only on what others did to the machine, never on results nor on
+//! what the run itself can cause: to repeat runs with unwelcome results, or those of the
+//! configuration that burdens the machine more, would select results. A run is repeated if it is
+//! not comparable because of the machine, or if the machine's host or other programs took CPU time
+//! from it, unless about as much is always taken.
 
+#[cfg(doc)]
+use assay_study::CpuUse;
 use assay_study::{Calibration, Outcome};
 
 use super::cpu_taken;
 
-/// A smaller loss is no reason, in percent of all CPUs.
+/// A smaller loss is no reason, in percent: see [`CpuUse::disturbed_percent`].
 const LOSS_PERCENT_MAX: f64 = 5.0;
 
 /// A loss up to this multiple of the usual one is usual.
@@ -24,7 +27,7 @@ pub(crate) struct ExtraRuns {
     left: usize,
     /// CPUs that this process may use.
     cpus: usize,
-    /// Loss before the first run, in percent of all CPUs.
+    /// Loss before the first run, in percent of the CPU time that was wanted: all of it.
     calibrated_percent: f64,
     /// Loss in each run so far, likewise.
     lost_percent: Vec<f64>,
@@ -51,13 +54,13 @@ impl ExtraRuns {
         self.left
     }
 
-    /// Returns true if the run is to be repeated, which uses one of the extra runs.
-    pub(crate) fn repeats(&mut self, outcome: &Outcome) -> bool {
-        let lost_percent = cpu_taken::of(&outcome.results, self.cpus).lost_percent();
+    /// Returns true if the run is to be repeated, which uses so many `runs` of the extra ones.
+    pub(crate) fn repeats(&mut self, outcome: &Outcome, runs: usize) -> bool {
+        let lost_percent = cpu_taken::of(&outcome.results, self.cpus).disturbed_percent();
         let is_disturbed = outcome.reason.is_none() && self.is_disturbed(outcome, lost_percent);
         self.lost_percent.push(lost_percent);
-        let repeats = is_disturbed && self.left > 0;
-        self.left -= usize::from(repeats);
+        let repeats = is_disturbed && self.left >= runs;
+        self.left -= if repeats { runs } else { 0 };
         repeats
     }
 
@@ -81,8 +84,11 @@ mod tests {
     use super::*;
     use assay_study::Warning;
 
+    /// A run that wanted all CPUs and lost so much of them.
     fn lost(steal_percent: f64) -> Outcome {
-        let results = [("cpu_steal_percent".to_owned(), steal_percent)].into();
+        let results =
+            [("cpu_user_percent", 100.0 - steal_percent), ("cpu_steal_percent", steal_percent)];
+        let results = results.map(|(name, value)| (name.to_owned(), value)).into();
         Outcome { results, ..Outcome::default() }
     }
 
@@ -99,9 +105,9 @@ mod tests {
     #[test]
     fn a_disturbed_trial_is_repeated_as_long_as_there_are_runs_left() {
         let mut few = extra(3, 1, 0.0);
-        assert!(!few.repeats(&lost(4.0)), "it lost too little to matter");
-        assert!(few.repeats(&lost(8.0)) && few.repeats(&lost(30.0)));
-        assert!(!few.repeats(&lost(30.0)), "two were left");
+        assert!(!few.repeats(&lost(4.0), 1), "it lost too little to matter");
+        assert!(few.repeats(&lost(8.0), 1) && few.repeats(&lost(30.0), 1));
+        assert!(!few.repeats(&lost(30.0), 1), "two were left");
         assert_eq!(few.left(), 0);
         assert_eq!(extra(1, 4, 0.0).left(), 0);
     }
@@ -110,23 +116,23 @@ mod tests {
     fn what_is_wrong_with_the_trial_itself_is_not_repeated() {
         let mut extra = extra(9, 0, 0.0);
         let with = |warning, outcome| Outcome { warnings: vec![warning], ..outcome };
-        assert!(!extra.repeats(&with(Warning::NotSettled, lost(0.0))));
+        assert!(!extra.repeats(&with(Warning::NotSettled, lost(0.0)), 1));
         let stopped = Warning::Stopped { length_s: 2.0 };
-        assert!(extra.repeats(&with(stopped, lost(0.0))));
-        assert!(!extra.repeats(&Outcome::default()));
+        assert!(extra.repeats(&with(stopped, lost(0.0)), 1));
+        assert!(!extra.repeats(&Outcome::default(), 1));
         let failed = Outcome { reason: Some("the server ended".into()), ..lost(40.0) };
-        assert!(!extra.repeats(&failed));
+        assert!(!extra.repeats(&failed, 1));
         assert_eq!(extra.left(), 8);
     }
 
     #[test]
     fn a_machine_that_always_loses_as_much_is_taken_as_it_is() {
         let mut unknown = extra(100, 0, 0.0);
-        let repeated = (0..20).filter(|_| unknown.repeats(&lost(11.0))).count();
+        let repeated = (0..20).filter(|_| unknown.repeats(&lost(11.0), 1)).count();
         assert_eq!(repeated, USUAL_RUNS, "then it is usual");
-        assert!(unknown.repeats(&lost(24.0)), "twice the usual and more is not");
+        assert!(unknown.repeats(&lost(24.0), 1), "twice the usual and more is not");
         let mut calibrated = extra(100, 0, 9.0);
-        assert_eq!((0..20).filter(|_| calibrated.repeats(&lost(11.0))).count(), 0);
-        assert!(calibrated.repeats(&lost(26.0)));
+        assert_eq!((0..20).filter(|_| calibrated.repeats(&lost(11.0), 1)).count(), 0);
+        assert!(calibrated.repeats(&lost(26.0), 1));
     }
 }
