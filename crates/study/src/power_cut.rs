@@ -13,6 +13,10 @@ pub struct PowerCut {
     pub fingerprint: String,
     /// Seed of the moment and of the surviving writes.
     pub seed: u64,
+    /// Start of the block in which the power of each configuration was cut once, in random order,
+    /// in ms since 1970; `None` if this configuration was cut alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_began_ms: Option<u64>,
     /// The moment of the cut, from the end of `loaded_ms`.
     pub moment: Moment,
     /// Duration of the load before, in ms.

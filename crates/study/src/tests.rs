@@ -428,6 +428,7 @@ fn power_cuts_are_read_as_they_were_written() {
         number,
         fingerprint: "abc".into(),
         seed: u64::MAX,
+        block_began_ms: None,
         moment: Moment::PageWrite(3),
         loaded_ms: 12.5,
         survival: Survival {

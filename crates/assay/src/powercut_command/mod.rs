@@ -265,14 +265,14 @@ struct Progress {
     going: Mutex<Going>,
 }
 
-/// Progress of a configuration.
+/// Progress of all configurations together.
 #[derive(Debug, Default)]
 struct Going {
-    config: String,
     done: u32,
     cuts: u32,
     with_loss: u32,
     here: u32,
+    /// Time of the first configuration's beginning.
     began: Option<Instant>,
 }
 
@@ -299,13 +299,10 @@ impl LoadProgress for Progress {
 
 impl CutProgress for Progress {
     fn begin(&self, config: &str, done: u32, cuts: u32) {
-        *self.going.lock() = Going {
-            config: config.to_owned(),
-            done,
-            cuts,
-            began: Some(Instant::now()),
-            ..Going::default()
-        };
+        let mut going = self.going.lock();
+        going.done += done;
+        going.cuts += cuts;
+        going.began.get_or_insert_with(Instant::now);
         let there = if done > 0 { format!(", {done} already made") } else { String::new() };
         self.line.say(format_args!("{config}: {}{there}", counted(cuts.into(), "power cut")));
     }
@@ -322,7 +319,7 @@ impl CutProgress for Progress {
         going.here += 1;
         if let Some(kept) = &cut.kept_in {
             going.with_loss += 1;
-            self.line.say(format_args!("  {}", words::lost(cut)));
+            self.line.say(format_args!("  {}, {}", cut.config, words::lost(cut)));
             if let Some(aftermath) = &cut.aftermath {
                 self.line.say(format_args!("    {}", words::put_back(aftermath)));
             }
@@ -334,8 +331,7 @@ impl CutProgress for Progress {
         let taken = going.began.map_or(0.0, |began| began.elapsed().as_secs_f64());
         let left = taken / f64::from(going.here) * f64::from(going.cuts - going.done);
         self.line.live(format_args!(
-            "  {}: {} of {} cuts, {} with a loss, {} left",
-            going.config,
+            "  {} of {} cuts, {} with a loss, {} left",
             going.done,
             going.cuts,
             going.with_loss,

@@ -104,6 +104,39 @@ fn commits_that_a_disk_did_not_flush_are_found_missing() {
     assert_eq!(world.leftovers(), [""; 0]);
 }
 
+#[test]
+#[ignore = "in --full: power cuts by the handful"]
+fn configurations_are_cut_in_turn_and_a_study_goes_on_where_it_ended() {
+    if !can_cut() {
+        return;
+    }
+    let world = World::new();
+    let cut = |cuts: &str| -> Value {
+        let words = ["powercut", "powercut", "--out", "study", "--json", "--cuts", cuts];
+        let configs = ["atomic drive, doublewrite off", "ignores flushes, doublewrite on, fsync"];
+        let configs = configs.into_iter().flat_map(|name| ["--config", name]);
+        let output = world.run(&words.into_iter().chain(configs).collect::<Vec<&str>>());
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+    };
+    let blocks = |told: &Value| -> Vec<(u64, u64)> {
+        let cuts = told["cuts"].as_array().unwrap();
+        let of = |cut: &Value| {
+            (cut["number"].as_u64().unwrap(), cut["block_began_ms"].as_u64().unwrap())
+        };
+        cuts.iter().map(of).collect()
+    };
+    let told = cut("2");
+    let [a, b, c, d] = blocks(&told)[..] else { panic!("two cuts of each: {told}") };
+    assert_eq!(([a, b], a.0, b.0), ([c, d], 1, 2), "{told}");
+    assert!(a.1 < b.1, "one block after the other: {told}");
+    let again = cut("3");
+    let all = blocks(&again);
+    assert_eq!((all[..2].to_vec(), all[3..5].to_vec()), (vec![a, b], vec![c, d]), "{again}");
+    assert_eq!((all.len(), all[2]), (6, all[5]), "{again}");
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
 /// A primary that does not flush commits, with a semisynchronous replica, and one that flushes with
 /// an asynchronous replica.
 const PAIRS: &str = r#"

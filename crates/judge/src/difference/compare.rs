@@ -20,7 +20,7 @@ use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
 use crate::interval::LEVEL;
-use crate::statistics::{MeanVariance, Spread, exchange, mean, unpaired};
+use crate::statistics::{MeanVariance, Spread, exchange, flip_signs, mean, paired, unpaired};
 use crate::trial::figure::RunFigure;
 use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
@@ -39,6 +39,8 @@ pub enum Basis {
     SeparateRuns,
     /// Power cuts, which have nothing in common.
     PowerCuts,
+    /// Differences within blocks of power cuts.
+    PowerCutBlocks,
     /// One repeat, and the spread of a configuration that ran twice.
     OneRepeatAndNoiseFloor,
     /// One repeat: how it varied from second to second, and no more.
@@ -272,6 +274,21 @@ pub(crate) fn between_samples(a: &[f64], b: &[f64], seed: u64) -> Option<Differe
     let least = a.len().min(b.len());
     let levels = [a, b].map(mean);
     Some(told(levels, &log, &plain, Basis::PowerCuts, [least, 1], permutation))
+}
+
+/// Compares samples whose n-th values are of the same block: of positive values. Nothing for fewer
+/// than two blocks.
+pub(crate) fn between_blocks(pairs: &[[f64; 2]], seed: u64) -> Option<Difference> {
+    let of = |difference: fn(&[f64; 2]) -> f64| pairs.iter().map(difference).collect::<Vec<f64>>();
+    let logs = of(|[a, b]| (b / a).ln());
+    let (log, plain) = (paired(&logs)?, paired(&of(|[a, b]| b - a))?);
+    let permutation = flip_signs(&logs, seed).map(|permuted| Permutation {
+        of: Units::PowerCutBlocks,
+        units: pairs.len(),
+        permuted,
+    });
+    let levels = [of(|[a, _]| *a), of(|[_, b]| *b)].map(|values| mean(&values));
+    Some(told(levels, &log, &plain, Basis::PowerCutBlocks, [pairs.len(), 1], permutation))
 }
 
 fn told(

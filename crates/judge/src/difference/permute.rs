@@ -20,6 +20,8 @@ pub enum Units {
     RepeatsOfBothStudies,
     /// Power cuts of both configurations, which have nothing in common.
     PowerCuts,
+    /// Blocks in which the power of both configurations was cut.
+    PowerCutBlocks,
     /// Blocks of time within repeats.
     Blocks {
         /// Seconds of each.

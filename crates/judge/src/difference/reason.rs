@@ -66,6 +66,9 @@ pub enum Reason {
     LostInPowerCuts(String),
     /// There are not two power cuts of both.
     TooFewPowerCuts,
+    /// The power of one configuration was cut after that of the other, so what drifted on the
+    /// machine looks like a difference.
+    CutsNotInTurn,
     /// The interval has both signs in it.
     IntervalHasBothSigns,
     /// One thread count points one way and another, or all of them together, the other way.

@@ -148,7 +148,11 @@ fn one_run(basis: Basis) -> Option<Reason> {
     match basis {
         Basis::OneRepeat => Some(Reason::OneRun),
         Basis::OneRepeatAndNoiseFloor => Some(Reason::OneRunAndFloor),
-        Basis::Repeats | Basis::SeparateRepeats | Basis::SeparateRuns | Basis::PowerCuts => None,
+        Basis::Repeats
+        | Basis::SeparateRepeats
+        | Basis::SeparateRuns
+        | Basis::PowerCuts
+        | Basis::PowerCutBlocks => None,
     }
 }
 

@@ -139,6 +139,7 @@ mod tests {
             number,
             fingerprint: String::new(),
             seed: 0,
+            block_began_ms: None,
             moment: Moment::Flush(1),
             loaded_ms: 100.0,
             survival: Survival { writes: 4, whole: 1, torn: 2, lost: 1, torn_pages: Vec::new() },

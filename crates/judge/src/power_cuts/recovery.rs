@@ -1,13 +1,15 @@
 //! How long configurations take to come up again after a power cut, judged as any other figure is.
 //!
-//! The cuts of two configurations share nothing, so each is a sample by itself: Welch's interval of
-//! the logarithms, and a permutation test over the cuts. A configuration that lost something has no
-//! recovery time to compare: what came up is less than what was there.
+//! Configurations are cut in turn, each once a block, so what drifts on the machine meets both
+//! alike: Student's paired interval of the logarithms, and a permutation test over the blocks. Cuts
+//! that were made one configuration after another are samples by themselves (Welch's interval) and
+//! get no verdict: in them a slow drift looks like a difference. A configuration that lost
+//! something has no recovery time to compare: what came up is less than what was there.
 
 use assay_study::{PowerCut, Study};
 
 use super::PowerCuts;
-use crate::difference::compare::{Difference, between_samples};
+use crate::difference::compare::{Basis, Difference, between_blocks, between_samples};
 use crate::difference::comparison::{JudgedComparison, SEED, baseline_of};
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
@@ -43,6 +45,7 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedCo
     let found = compared(&study.power_cuts, base, one);
     let p = found.as_ref().ok().map(|found| p_of(found, 1));
     let verdict = match &found {
+        Ok(found) if found.basis == Basis::PowerCuts => Verdict::none(Reason::CutsNotInTurn),
         Ok(found) => verdict(METRIC, found, p.unwrap_or(1.0), margin, None),
         Err(why) => Verdict::none(why.clone()),
     };
@@ -75,20 +78,32 @@ fn compared(
     if let Some(lossy) = [base, one].into_iter().find(|one| one.with_loss > 0) {
         return Err(Reason::LostInPowerCuts(lossy.config.to_owned()));
     }
-    let of = |config: &str| -> Vec<f64> {
-        cuts.iter().filter(|cut| cut.config == config).filter_map(PowerCut::recovery_ms).collect()
-    };
-    between_samples(&of(base.config), &of(one.config), SEED).ok_or(Reason::TooFewPowerCuts)
+    let [base, one] = [base, one].map(|side| times(cuts, side.config));
+    let in_block = |block: u64| one.iter().find(|(its, _)| *its == Some(block));
+    let pairs: Vec<[f64; 2]> =
+        base.iter().filter_map(|(block, ms)| Some([*ms, in_block((*block)?)?.1])).collect();
+    let alone = |side: &[(Option<u64>, f64)]| side.iter().map(|(_, ms)| *ms).collect::<Vec<f64>>();
+    between_blocks(&pairs, SEED)
+        .or_else(|| between_samples(&alone(&base), &alone(&one), SEED))
+        .ok_or(Reason::TooFewPowerCuts)
+}
+
+/// Block and recovery time of each cut of a configuration.
+fn times(cuts: &[PowerCut], config: &str) -> Vec<(Option<u64>, f64)> {
+    let its = cuts.iter().filter(|cut| cut.config == config);
+    its.filter_map(|cut| Some((cut.block_began_ms, cut.recovery_ms()?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use assay_study::Config;
     use assay_study::power_cut::{Loss, RecoveryTime};
+    use assay_testing::count;
 
     use super::*;
     use crate::difference::verdict::Conclusion;
     use crate::power_cuts::tests::cut;
+    use crate::statistics::simulated::Noise;
 
     /// A study of these configurations, each with as many cuts as there are times.
     fn study(all: &[(&str, &[f64])]) -> Study {
@@ -100,6 +115,7 @@ mod tests {
                 settings: [].into(),
             });
             study.power_cuts.extend((1..).zip(*times).map(|(number, ms)| PowerCut {
+                block_began_ms: Some(u64::from(number)),
                 recovery: Some(RecoveryTime { server_ms: *ms, ..RecoveryTime::default() }),
                 ..cut(name, number, vec![])
             }));
@@ -153,5 +169,83 @@ mod tests {
         let few = study(&[("base", &BASE), ("other", &BASE[..1])]);
         assert_eq!(word(&few), (Conclusion::Inconclusive, Some(Reason::TooFewPowerCuts)));
         assert_eq!(recoveries(&study(&[])), []);
+    }
+
+    #[test]
+    fn cuts_made_one_configuration_after_another_get_no_direction() {
+        let slower = BASE.map(|ms| ms * 1.5);
+        let mut one = study(&[("base", &BASE), ("other", &slower)]);
+        one.power_cuts.iter_mut().for_each(|cut| cut.block_began_ms = None);
+        let no_turns = (Conclusion::Inconclusive, Some(Reason::CutsNotInTurn));
+        assert_eq!(word(&one), no_turns);
+        let difference = recoveries(&one)[0].difference.clone().unwrap();
+        assert_eq!(difference.basis, Basis::PowerCuts);
+        // Cut in turn at other times, they are no pairs either.
+        let mut one = study(&[("base", &BASE), ("other", &slower)]);
+        for cut in one.power_cuts.iter_mut().filter(|cut| cut.config == "other") {
+            cut.block_began_ms = cut.block_began_ms.map(|block| block + 100);
+        }
+        assert_eq!(word(&one), no_turns);
+    }
+
+    /// Recovery times of two configurations that are alike, cut this often, on a machine that
+    /// becomes slower by a share `drift` over the whole; by blocks in random order, or one after
+    /// the other.
+    fn drifting(noise: &mut Noise, cuts: u32, drift: f64, in_turn: bool) -> Study {
+        let mut times = [Vec::new(), Vec::new()];
+        let whole = f64::from(2 * cuts);
+        for number in 0..cuts {
+            let first = usize::from(noise.uniform() < 0.5);
+            for (place, side) in [first, 1 - first].into_iter().enumerate() {
+                let at = match in_turn {
+                    true => f64::from(2 * number) + place as f64,
+                    false => f64::from(number) + side as f64 * f64::from(cuts),
+                };
+                times[side].push(1000.0 * (drift * at / whole + 0.1 * noise.normal()).exp());
+            }
+        }
+        let mut study = study(&[("base", &times[0]), ("other", &times[1])]);
+        if !in_turn {
+            study.power_cuts.iter_mut().for_each(|cut| cut.block_began_ms = None);
+        }
+        study
+    }
+
+    /// Negative control: cuts one after the other, judged as if nothing drifted.
+    fn as_if_still(study: &Study) -> Conclusion {
+        let of = |name: &str| -> Vec<f64> {
+            let its = study.power_cuts.iter().filter(|cut| cut.config == name);
+            its.filter_map(PowerCut::recovery_ms).collect()
+        };
+        let found = between_samples(&of("base"), &of("other"), SEED).unwrap();
+        verdict(METRIC, &found, p_of(&found, 1), study.judging.margin(), None).conclusion
+    }
+
+    #[test]
+    fn a_machine_that_drifts_gives_recoveries_no_direction() {
+        let cases = count(60, 600);
+        for (cuts, drift) in [(20, 0.0), (20, 0.1), (100, 0.05)] {
+            let mut noise = Noise::new(u64::from(cuts));
+            let has_direction = |word| matches!(word, Conclusion::Better | Conclusion::Worse);
+            let (mut control, mut turns) = (0, 0);
+            for _ in 0..cases {
+                let after = drifting(&mut noise, cuts, drift, false);
+                control += u32::from(has_direction(as_if_still(&after)));
+                let in_turn = drifting(&mut noise, cuts, drift, true);
+                turns += u32::from(has_direction(word(&in_turn).0));
+            }
+            let share = |n: u32| f64::from(n) / f64::from(cases);
+            println!(
+                "{cuts} cuts, drift {drift}: false directions {:.3} one after the other, {:.3} in \
+                 turn",
+                share(control),
+                share(turns)
+            );
+            let tolerance = 3.0 * (0.05 * 0.95 / f64::from(cases)).sqrt();
+            assert!(share(turns) < 0.05 + tolerance, "{cuts}, {drift}: {}", share(turns));
+            if cuts == 100 && drift > 0.0 {
+                assert!(share(control) > 0.25, "the control: {}", share(control));
+            }
+        }
     }
 }

@@ -50,6 +50,10 @@ pub(super) struct Cuts<'a> {
     directory: PathBuf,
     /// Differences of the rig from the plan.
     differing: Vec<Differing>,
+    /// Other configurations are cut between its cuts.
+    takes_turns: bool,
+    /// Server and rig were shut down after a cut, and their media hold what it left.
+    is_down: bool,
 }
 
 /// Load and power cut, as seen from outside.
@@ -69,7 +73,8 @@ struct Came {
 }
 
 impl<'a> Cuts<'a> {
-    /// Makes the configuration's rig with its tables, whose media the cuts begin with.
+    /// Makes the configuration's rig with its tables, whose media the cuts begin with. If it
+    /// `takes_turns` with others, it is down between its cuts.
     ///
     /// # Errors
     /// What could not be made.
@@ -78,8 +83,10 @@ impl<'a> Cuts<'a> {
         name: &'a str,
         config: &'a ConfigSetup,
         directory: &Path,
+        takes_turns: bool,
     ) -> Result<Cuts<'a>> {
         let mut cuts = Cuts::bare(cutting, name, config, directory)?;
+        cuts.takes_turns = takes_turns;
         let how = cuts.replication();
         let replica = how.map(|how| Replica::new(cutting, config, how, directory)).transpose();
         cuts.replica = replica.map_err(|error| cuts.explain(error))?;
@@ -115,6 +122,8 @@ impl<'a> Cuts<'a> {
             expected: Expected::new(rows),
             directory: directory.to_owned(),
             differing: Vec::new(),
+            takes_turns: false,
+            is_down: false,
         })
     }
 
@@ -185,7 +194,13 @@ impl<'a> Cuts<'a> {
     /// # Errors
     /// A power cut that cannot be made. A loss is not an error.
     pub(super) fn cut(&mut self, number: u32, seed: u64) -> Result<PowerCut> {
-        if self.running.is_none() {
+        if self.is_down {
+            if let Err(loss) = self.come_back() {
+                self.cutting.interrupt.check()?;
+                self.throw_away()?;
+                return Ok(PowerCut { losses: vec![loss], ..self.blank(number, seed) });
+            }
+        } else if self.running.is_none() {
             self.begin_anew().map_err(|error| self.explain(error))?;
         }
         let load_ms = self.cutting.experiment.power_cut.load_ms;
@@ -193,21 +208,7 @@ impl<'a> Cuts<'a> {
         let began = Instant::now();
         let Loaded { survival, sent, ended } = self.load_and_cut(&drawn)?;
         let loaded_ms = began.elapsed().as_secs_f64() * 1e3;
-        let mut cut = PowerCut {
-            config: self.name.to_owned(),
-            number,
-            fingerprint: self.fingerprint.clone(),
-            seed,
-            moment: drawn.moment,
-            loaded_ms,
-            survival,
-            replica: self.replication(),
-            commits: None,
-            recovery: None,
-            losses: Vec::new(),
-            kept_in: None,
-            aftermath: None,
-        };
+        let mut cut = PowerCut { loaded_ms, survival, ..self.blank(number, seed) };
         if self.replica.is_some() {
             self.take_over(&sent)?.tell(&mut cut);
             cut.losses.splice(0..0, ended);
@@ -215,6 +216,47 @@ impl<'a> Cuts<'a> {
             self.come_up_or_keep(sent, ended, &mut cut)?;
         }
         Ok(cut)
+    }
+
+    /// A cut before anything is known of it.
+    fn blank(&self, number: u32, seed: u64) -> PowerCut {
+        let load_ms = self.cutting.experiment.power_cut.load_ms;
+        PowerCut {
+            config: self.name.to_owned(),
+            number,
+            fingerprint: self.fingerprint.clone(),
+            seed,
+            block_began_ms: None,
+            moment: draw(seed, load_ms, self.rig.is_drive()).moment,
+            loaded_ms: 0.0,
+            survival: Survival::default(),
+            replica: self.replication(),
+            commits: None,
+            recovery: None,
+            losses: Vec::new(),
+            kept_in: None,
+            aftermath: None,
+        }
+    }
+
+    /// Shuts server and rig down until the next cut, so that neither takes memory or CPU time from
+    /// the other configurations. A server that does not shut down is a loss.
+    fn go_down(&mut self) -> Result<Vec<Loss>> {
+        if let Err(error) = self.stop_in_order() {
+            return Ok(vec![Loss::ServerEnded { reason: one_line(&error) }]);
+        }
+        self.rig.take_down()?;
+        self.is_down = true;
+        Ok(Vec::new())
+    }
+
+    /// Brings rig and server up after [`Cuts::go_down`].
+    fn come_back(&mut self) -> Result<(), Loss> {
+        self.rig.stand_up().map_err(Fallen::into_loss)?;
+        let next_start = |error| Loss::NextStart { reason: one_line(&error) };
+        self.running = Some(self.start().map_err(next_start)?);
+        self.is_down = false;
+        Ok(())
     }
 
     /// Brings up again what lost its power; if that lost something, keeps it as the power cut left
@@ -340,6 +382,7 @@ impl<'a> Cuts<'a> {
     }
 
     fn throw_away(&mut self) -> Result<()> {
+        self.is_down = false;
         if let Some(running) = self.running.take() {
             running.kill()?;
         }
@@ -437,6 +480,9 @@ impl<'a> Cuts<'a> {
             match self.start() {
                 Ok(running) => self.running = Some(running),
                 Err(error) => return Ok(vec![Loss::NextStart { reason: one_line(&error) }]),
+            }
+            if self.takes_turns {
+                return self.go_down();
             }
         }
         Ok(losses)

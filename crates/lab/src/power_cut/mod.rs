@@ -4,8 +4,8 @@
 //! it, and everything comes up again: drive, file system, server. Then every table, every row of
 //! the writers and every page is checked. What the writers were told is kept off the rig.
 //!
-//! - [`cuts`] brings one configuration through its cuts, one after another; [`running`] is a server
-//!   of it, and [`replica`] one that keeps its power and takes over, at the end of a [`link`]
+//! - [`cuts`] brings one configuration through its cuts, in turn with others; [`running`] is a
+//!   server of it, and [`replica`] one that keeps its power and takes over, at the end of a [`link`]
 //! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be
 //!   there, [`checks`] looks
 //! - [`aftermath`] reads the torn pages of a disk that lost something, and puts their newest copies
@@ -64,7 +64,8 @@ pub struct CutRequest<'a> {
 
 /// Receiver of the progress of power cuts.
 pub trait CutProgress: LoadProgress {
-    /// A configuration's cuts begin, of which so many are there already.
+    /// A configuration's cuts begin, of which so many are there already. All configurations begin
+    /// before the first cut.
     fn begin(&self, config: &str, done: u32, cuts: u32);
 
     /// The machine gave a configuration something otherwise than the plan asks for.
@@ -137,7 +138,8 @@ pub fn cut(wanted: &CutRequest<'_>, progress: &dyn CutProgress) -> Result<usize>
     made
 }
 
-/// Cuts the power of these configurations.
+/// Cuts the power of these configurations in turn: in each block once, in random order, so that
+/// what drifts on the machine meets all of them alike.
 fn cut_setups(
     wanted: &CutRequest<'_>,
     progress: &dyn CutProgress,
@@ -145,50 +147,71 @@ fn cut_setups(
     setups: &Setups,
     store: &Store,
 ) -> Result<usize> {
-    let mut lacking = Vec::new();
-    for (name, (_, config)) in setups {
-        lacking.push((name, config, missing(wanted, cutting, store, name, config)?));
-    }
+    let lacking = || -> Result<Vec<Lacking<'_>>> {
+        let its = setups.iter().map(|(name, (_, config))| {
+            Ok(Lacking { name, config, cuts: missing(wanted, cutting, store, name, config)? })
+        });
+        its.collect()
+    };
     let cuts = cutting.experiment.power_cut.cuts;
-    for (number, (name, config, missing)) in lacking.iter().enumerate() {
-        progress.begin(name, cuts - missing.len() as u32, cuts);
-        let directory = cutting.directory.join(format!("rig-{number}"));
-        let made = cut_one(wanted, cutting, (name, config, &directory), missing, store, progress);
-        // Whatever a person has cut short with it.
-        if wanted.interrupt.is_set() {
-            let here = (cuts as usize).saturating_sub(there(store, name)?.len());
-            let behind = lacking[number + 1..].iter().map(|(_, _, missing)| missing.len());
-            return Ok(here + behind.sum::<usize>());
-        }
-        made?;
+    let to_cut = lacking()?;
+    for one in &to_cut {
+        progress.begin(one.name, cuts - one.cuts.len() as u32, cuts);
     }
-    Ok(0)
+    let made = cut_in_turn(wanted, cutting, to_cut, store, progress);
+    if wanted.interrupt.is_set() {
+        return Ok(lacking()?.iter().map(|one| one.cuts.len()).sum());
+    }
+    made.map(|()| 0)
 }
 
-/// Makes these cuts of a configuration.
-fn cut_one(
+/// A configuration, and the numbers of its cuts that the study lacks.
+struct Lacking<'a> {
+    name: &'a str,
+    config: &'a ConfigSetup,
+    cuts: Vec<u32>,
+}
+
+/// Makes these cuts, block by block.
+fn cut_in_turn(
     wanted: &CutRequest<'_>,
     cutting: &Cutting<'_>,
-    (name, config, directory): (&str, &ConfigSetup, &Path),
-    missing: &[u32],
+    lacking: Vec<Lacking<'_>>,
     store: &Store,
     progress: &dyn CutProgress,
 ) -> Result<()> {
-    if missing.is_empty() {
-        return Ok(());
+    let lacking: Vec<Lacking<'_>> =
+        lacking.into_iter().filter(|one| !one.cuts.is_empty()).collect();
+    let takes_turns = lacking.len() > 1;
+    let mut all = Vec::new();
+    for (place, Lacking { name, config, cuts }) in lacking.into_iter().enumerate() {
+        let directory = cutting.directory.join(format!("rig-{place}"));
+        let its = Cuts::make(cutting, name, config, &directory, takes_turns)?;
+        its.differing().iter().for_each(|one| progress.differs(name, one));
+        all.push((name, its, cuts));
     }
-    let mut cuts = Cuts::make(cutting, name, config, directory)?;
-    cuts.differing().iter().for_each(|one| progress.differs(name, one));
-    for &number in missing {
-        wanted.interrupt.check()?;
-        let cut = cuts.cut(number, seed_of(cutting.experiment.seed, name, number))?;
-        store.write_power_cut(&cut)?;
-        progress.cut(&cut);
-        if wanted.until_loss && !cut.is_survived() {
-            break;
+    let seed = cutting.experiment.seed;
+    for number in 1..=cutting.experiment.power_cut.cuts {
+        let mut block: Vec<_> = all.iter_mut().filter(|one| one.2.contains(&number)).collect();
+        block.sort_by_key(|one| seed_of(seed, &format!("order of {}", one.0), number));
+        let began_ms = (block.len() > 1).then(ms_since_1970);
+        for (name, its, left) in block {
+            wanted.interrupt.check()?;
+            let cut = its.cut(number, seed_of(seed, name, number))?;
+            let cut = PowerCut { block_began_ms: began_ms, ..cut };
+            store.write_power_cut(&cut)?;
+            progress.cut(&cut);
+            if wanted.until_loss && !cut.is_survived() {
+                left.clear();
+            }
         }
     }
-    cuts.take_down()
+    all.into_iter().try_for_each(|(_, its, _)| its.take_down())
+}
+
+fn ms_since_1970() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default().as_millis() as u64
 }
 
 /// The result of recovering a kept disk once more.

@@ -15,11 +15,15 @@ pub fn result(cuts: &PowerCuts<'_>) -> String {
     match cuts.one_in_at_least() {
         Some(one_in) => {
             let (told, sure) = (short(cuts), CONFIDENCE * 100.0);
-            format!("{told} (at most 1 in {one_in} loses something, at {sure:.0} % confidence)")
+            format!(
+                "{told} (of cuts drawn like these at most 1 in {one_in} loses something, at \
+                {sure:.0} % confidence)"
+            )
         }
         None => match cuts.share_with_loss() {
             Some([from, to]) => format!(
-                "{} ({:.1} to {:.1} % lose something, at {:.0} % confidence)",
+                "{} (of cuts drawn like these {:.1} to {:.1} % lose something, at {:.0} % \
+                confidence)",
                 short(cuts),
                 from * 100.0,
                 to * 100.0,
@@ -235,6 +239,7 @@ mod tests {
             number: 1,
             fingerprint: String::new(),
             seed: 0,
+            block_began_ms: None,
             moment: Moment::Flush(1),
             loaded_ms: 1.0,
             survival: assay_study::power_cut::Survival::default(),

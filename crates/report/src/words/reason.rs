@@ -88,6 +88,9 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
             "power cuts destroyed data of {config}, and a recovery with less data is not compared"
         ),
         Reason::TooFewPowerCuts => "both sides need at least two power cuts".into(),
+        Reason::CutsNotInTurn => "the power of one configuration was cut after that of the other, \
+             not in turn, so a change of the machine in between would look the same"
+            .into(),
         Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
             format!("depends on the thread count: {}", directions(its))

@@ -140,6 +140,7 @@ pub fn units(units: Units) -> String {
         Units::Repeats => "repeats".into(),
         Units::RepeatsOfBothStudies => "repeats of both studies".into(),
         Units::PowerCuts => "power cuts of both".into(),
+        Units::PowerCutBlocks => "blocks of a power cut of each".into(),
         Units::Blocks { length_s } => format!("blocks of {length_s} s within repeats"),
     }
 }
