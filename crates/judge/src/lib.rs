@@ -42,7 +42,7 @@ pub use expectation::{Expectation, expectation};
 pub use judgement::{Judgement, OfTrial, compared, judgement};
 pub use phases::{PhaseVerdicts, Phases};
 pub use statistics::{Permuted, Spread, median};
-pub use trial::figure::{ABOVE_LEAST, Absent, is_of_too_few};
+pub use trial::figure::{ABOVE_LEAST, Absent, SECONDS_WITH_ABOVE_LEAST, is_of_too_few};
 pub use trial::measured::{CLOCK_BEGAN, is_comparable};
 pub use trial::metric::Metric;
 pub use trial::period::Period;

@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 use assay_load::PhasePace;
-use assay_study::{RunState, Store, Study, Trial, TrialKey};
+use assay_study::{BUCKET_WIDTH, RunState, Store, Study, Trial, TrialKey};
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
@@ -100,7 +100,7 @@ fn of_trial(store: &Store, trial: &Trial) -> Result<Vec<(OfPhase, Measured)>> {
         measured.tps = inside.map(|point| point.1).filter(|value| is_sound(*value)).collect();
         let inside = seconds.iter().filter(|second| window.contains_second(second.second));
         inside.for_each(|second| measured.latencies.push(second));
-        figures(&mut measured, &one.results, &buckets(&latencies, window));
+        figures(&mut measured, &one.results, &buckets(&latencies, window), BUCKET_WIDTH);
         (one, measured)
     };
     Ok(phases(trial, &series, &latencies).into_iter().map(of).collect())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::statistics::simulated::{Noise, autoregression};
-use crate::trial::figure::figures;
+use crate::trial::figure::{OF_THREE_DIGITS, figures};
 use crate::trial::measured::{Eligibility, Measured};
 use assay_study::RigRecord;
 use assay_study::metrics::Window;
@@ -62,7 +62,7 @@ impl Truth {
             figures: BTreeMap::new(),
             absent: BTreeMap::new(),
         };
-        figures(&mut trial, &results, &all);
+        figures(&mut trial, &results, &all, OF_THREE_DIGITS);
         trial
     }
 }

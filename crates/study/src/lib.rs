@@ -64,7 +64,7 @@ pub use rig::{
     Fault, FileSystem, Fill, Media, Model, PeriodicStall, Pool, PoolCluster, Restored, RigLayer,
     RigRecord, ScaledResource, Servers, Tables, Worth,
 };
-pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
+pub use seconds::{BUCKET_WIDTH, SecondLatencies, SecondLatency, bucket_of, longest_ns};
 pub use servers::{OfServer, fairness};
 pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, CpuUse, LOSS_PERCENT_MIN, Program, Role, Unmonitored, Warning};

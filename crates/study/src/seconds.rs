@@ -29,6 +29,9 @@ const BUCKET_MAX: u64 = (u64::BITS - PART_BITS) as u64 * PARTS + PARTS - 1;
 /// First byte of a blob.
 const FORMAT: u8 = 1;
 
+/// Largest width of a bucket, as a share of the times in it.
+pub const BUCKET_WIDTH: f64 = 1.0 / PARTS as f64;
+
 /// Number of the bucket that holds `ns`.
 #[must_use]
 pub fn bucket_of(ns: u64) -> u32 {

@@ -199,7 +199,17 @@ pub(crate) fn estimated(
         }
     };
     let counts = [blocks.repeats_least(), blocks.thread_counts()];
+    // Both values may lie half a bucket from what is reported, in all repeats to the same side.
+    let resolution = blocks.mean(|[a, b]| (a.resolution + b.resolution) / 2.0);
+    let [log, plain] = resolved(&log, &plain, resolution, levels);
     Some(told(levels, &log, &plain, basis, counts, None))
+}
+
+/// Spreads of a log ratio and of the plain difference whose intervals are no narrower than the
+/// figures' resolution.
+fn resolved(log: &Spread, plain: &Spread, resolution: f64, levels: [f64; 2]) -> [Spread; 2] {
+    let level = levels[0].max(levels[1]);
+    [log.at_least(resolution, LEVEL), plain.at_least(resolution * level, LEVEL)]
 }
 
 fn log_ratio([a, b]: &[RunFigure; 2]) -> f64 {
@@ -231,12 +241,11 @@ pub fn between_studies(
         });
         Some(mean_of(&spreads.collect::<Option<Vec<Spread>>>()?))
     };
-    let level = |side: usize| {
-        let means =
-            sides.iter().map(|one| mean(&one[side].iter().map(|f| f.value).collect::<Vec<_>>()));
+    let level_of = |of: &dyn Fn(&RunFigure) -> f64, side: usize| {
+        let means = sides.iter().map(|one| mean(&one[side].iter().map(of).collect::<Vec<_>>()));
         mean(&means.collect::<Vec<f64>>())
     };
-    let levels = [level(0), level(1)];
+    let levels = [0, 1].map(|side| level_of(&|f| f.value, side));
     let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
         (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
         _ => {
@@ -258,6 +267,8 @@ pub fn between_studies(
         }
         _ => None,
     };
+    let resolution = mean(&[level_of(&|f| f.resolution, 0), level_of(&|f| f.resolution, 1)]);
+    let [log, plain] = resolved(&log, &plain, resolution, levels);
     Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
 }
 
@@ -351,7 +362,8 @@ fn as_one(figures: &[RunFigure]) -> RunFigure {
         variance: all.iter().map(|one| one.variance).sum::<f64>() / (n * n),
         df: all.iter().map(|one| one.df).sum(),
     });
-    RunFigure { value: mean(&logs).exp(), within }
+    let resolution = mean(&figures.iter().map(|one| one.resolution).collect::<Vec<f64>>());
+    RunFigure { value: mean(&logs).exp(), within, resolution }
 }
 
 fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {

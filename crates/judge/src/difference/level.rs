@@ -95,7 +95,11 @@ mod tests {
     use crate::statistics::simulated::Noise;
 
     fn figure(value: f64, variance: Option<f64>) -> RunFigure {
-        RunFigure { value, within: variance.map(|variance| MeanVariance { variance, df: 30.0 }) }
+        RunFigure {
+            value,
+            within: variance.map(|variance| MeanVariance { variance, df: 30.0 }),
+            resolution: 0.0,
+        }
     }
 
     #[test]

@@ -69,6 +69,16 @@ pub enum Reason {
     /// The power of one configuration was cut after that of the other, so what drifted on the
     /// machine looks like a difference.
     CutsNotInTurn,
+    /// The interval of a tail lies within the margin, but rests on so few runs that a stall in one
+    /// run of five may have been missed.
+    StallsUnseen {
+        /// Runs of each side.
+        runs: u32,
+        /// Probability that none of them met the stall.
+        missed: f64,
+        /// Runs of each side in which it is missed with 5 % at most.
+        runs_needed: u32,
+    },
     /// The interval has both signs in it.
     IntervalHasBothSigns,
     /// One thread count points one way and another, or all of them together, the other way.

@@ -15,6 +15,9 @@
 //! 4. Else it **cannot be told**, with the number of further repeats that would decide if the
 //!    difference and its variance are as observed.
 //!
+//! A tail (a percentile with at most 5 % above) is never equivalent by fewer runs than would show a
+//! stall in one run of five with 95 %: what an interval has not met, it does not hold.
+//!
 //! One repeat without a noise floor never yields "equivalent", and its statement holds for that one
 //! run. Where either of two studies lacks a second repeat, nothing tells the spread between them, a
 //! noise floor within one of them included: the runs are described, without a verdict.
@@ -121,6 +124,9 @@ pub fn verdict(
     let (low, high) = difference.ratio_interval;
     let is_within_margin = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
     if is_within_margin && !difference.rests_on_seconds_alone() {
+        if let Some(reason) = stalls_unseen(metric, difference) {
+            return Verdict::none(reason);
+        }
         return Verdict::of(Conclusion::Equivalent, one_run(difference.basis));
     }
     let floor = noise
@@ -135,6 +141,19 @@ pub fn verdict(
         repeats_more: repeats_more(difference, margin, noise),
         ..Verdict::none(why_untold(difference, p, floor, noise))
     }
+}
+
+/// The share of runs with a stall that no tail is called equivalent without having looked for.
+pub const STALLED_SHARE: f64 = 0.2;
+
+/// That a configuration that stalls in [`STALLED_SHARE`] of its runs would show no stall in as few
+/// too often: their intervals are narrow, and know nothing of what they did not meet.
+fn stalls_unseen(metric: Metric, difference: &Difference) -> Option<Reason> {
+    let runs = (difference.repeats * difference.thread_counts) as u32;
+    let missed = (1.0 - STALLED_SHARE).powi(runs as i32);
+    let is_unseen = metric.is_tail() && missed > ALPHA;
+    let needed = (ALPHA.ln() / (1.0 - STALLED_SHARE).ln()).ceil() as u32;
+    is_unseen.then_some(Reason::StallsUnseen { runs, missed, runs_needed: needed })
 }
 
 /// Whether the interval leaves equality out.

@@ -77,6 +77,14 @@ impl Spread {
         (self.mean - reach, self.mean + reach)
     }
 
+    /// The same with an error large enough that the interval at `level` reaches at least this far
+    /// to either side: values that were read from buckets differ by no less than can be seen.
+    #[must_use]
+    pub fn at_least(self, reach: f64, level: f64) -> Spread {
+        let least = reach / super::t_quantile(0.5 + level / 2.0, self.df);
+        Spread { error: self.error.max(least), ..self }
+    }
+
     /// How probable a mean at least as far from zero would be if there were no difference.
     #[must_use]
     pub fn p(&self) -> f64 {

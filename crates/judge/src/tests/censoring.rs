@@ -33,7 +33,7 @@ fn run(noise: &mut Noise, config: &str, repeat: u32, own_late_percent: f64) -> T
 
 fn measured(trial: &Trial, eligibility: Eligibility) -> Measured {
     let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    let figure = RunFigure { value: trial.results["tps"], within };
+    let figure = RunFigure { value: trial.results["tps"], within, resolution: 0.0 };
     let figures = [(Metric::Throughput, figure)].into();
     Measured { eligibility, figures, ..Measured::nothing(trial) }
 }

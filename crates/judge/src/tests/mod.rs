@@ -5,6 +5,7 @@ mod intervals;
 mod lost_runs;
 mod pairs;
 mod phases;
+mod tails;
 mod verdicts;
 
 use super::JudgedComparison;

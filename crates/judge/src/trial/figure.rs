@@ -19,6 +19,10 @@ use assay_study::{Histogram, LatencyClock, SecondLatency, Timed, bucket_of};
 /// A percentile with fewer transactions above it than this is the luck of a few.
 pub const ABOVE_LEAST: f64 = 5.0;
 
+/// A percentile of which the transactions above ended in fewer separate seconds than this may be
+/// one stall.
+pub const SECONDS_WITH_ABOVE_LEAST: usize = 5;
+
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunFigure {
@@ -27,7 +31,13 @@ pub struct RunFigure {
     /// Variance of its logarithm from one stretch of time to another within the run, if that can be
     /// told.
     pub within: Option<MeanVariance>,
+    /// Width of the bucket or step that the value lies in, as a share of it: two values closer
+    /// than this may be reported as one.
+    pub resolution: f64,
 }
+
+/// Width of the buckets of the histograms of a whole run, three digits.
+pub(crate) const OF_THREE_DIGITS: f64 = 1e-3;
 
 /// Why a run has no figure that one would expect.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +46,9 @@ pub enum Absent {
     Unusable(f64),
     /// Fewer than [`ABOVE_LEAST`] of its transactions lie above the percentile.
     TooFewAbove,
+    /// The transactions above the percentile ended in fewer than [`SECONDS_WITH_ABOVE_LEAST`]
+    /// separate seconds.
+    InFewSeconds,
     /// The search for the highest rate that keeps the objective found none.
     NoRateFound,
 }
@@ -46,8 +59,13 @@ pub fn is_of_too_few(metric: Metric, transactions: f64) -> bool {
 }
 
 /// Fills in the figures of a run from its results and the buckets of its whole response histogram
-/// (ns, count).
-pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, whole: &[(u64, u64)]) {
+/// (ns, count), whose width is a share `resolution` of the time.
+pub(crate) fn figures(
+    trial: &mut Measured,
+    results: &BTreeMap<String, f64>,
+    whole: &[(u64, u64)],
+    resolution: f64,
+) {
     let seconds = trial.latencies.seconds();
     let transactions = match whole.iter().map(|(_, count)| count).sum::<u64>() {
         0 => results.get(metric!("transactions").name).copied(),
@@ -63,12 +81,33 @@ pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, who
             trial.absent.insert(metric, Absent::TooFewAbove);
             continue;
         }
-        let within = match metric.tail() {
-            None => of_mean(&trial.tps),
-            Some(tail) => of_percentile(&seconds, whole, value, tail),
+        if metric.is_tail() && is_in_few_seconds(&seconds, value) {
+            trial.absent.insert(metric, Absent::InFewSeconds);
+            continue;
+        }
+        let figure = match metric.tail() {
+            None => RunFigure {
+                value,
+                within: of_mean(&trial.tps),
+                // Throughput is a count: one transaction more or less.
+                resolution: transactions.map_or(0.0, |all| 1.0 / all.max(1.0)),
+            },
+            Some(tail) => {
+                RunFigure { value, within: of_percentile(&seconds, whole, value, tail), resolution }
+            }
         };
-        trial.figures.insert(metric, RunFigure { value, within });
+        trial.figures.insert(metric, figure);
     }
+}
+
+/// Returns true if so few seconds have transactions as slow as the percentile that they may be one
+/// stall; a window of fewer seconds needs them in each. Where seconds are not stored, nothing is
+/// known.
+fn is_in_few_seconds(seconds: &[SecondLatency], value_ms: f64) -> bool {
+    // Those in the percentile's own bucket are as slow.
+    let below = bucket_of((value_ms * 1e6) as u64).saturating_sub(1);
+    let with = seconds.iter().filter(|one| one.count_above(below) > 0).count();
+    with < SECONDS_WITH_ABOVE_LEAST.min(seconds.len())
 }
 
 /// Fills in the figure of a run that searched for the highest rate that keeps an objective: that is
@@ -90,7 +129,7 @@ fn searched(results: &BTreeMap<String, f64>) -> Option<RunFigure> {
         let error = (high / low).ln() / (2.0 * Z_OF_90_PERCENT);
         MeanVariance { variance: error * error, df: SEARCH_DF }
     });
-    Some(RunFigure { value, within })
+    Some(RunFigure { value, within, resolution: 0.0 })
 }
 
 /// The standard normal distribution's 95th percentile.
@@ -108,7 +147,10 @@ pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) 
             let metric = Metric::Statement(percentile);
             match percentile.value_ms(&one.buckets, ABOVE_LEAST) {
                 Some(value) if value > 0.0 => {
-                    trial.figures.insert(metric, RunFigure { value, within: None });
+                    trial.figures.insert(
+                        metric,
+                        RunFigure { value, within: None, resolution: OF_THREE_DIGITS },
+                    );
                 }
                 Some(value) => {
                     trial.absent.insert(metric, Absent::Unusable(value));

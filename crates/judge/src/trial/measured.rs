@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::trial::figure::{Absent, RunFigure, figures, searched_figure, statement_figures};
+use crate::trial::figure::{
+    Absent, OF_THREE_DIGITS, RunFigure, figures, searched_figure, statement_figures,
+};
 use crate::trial::metric::Metric;
 use crate::trial::sound::is_sound;
 use assay_study::{RunState, SecondLatencies, Store, Trial, TrialKey, Warning};
@@ -92,7 +94,7 @@ fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     let buckets = whole.map_or(&[][..], |one| &one.buckets);
     match &trial.capacity {
         Some(_) => searched_figure(&mut measured, &trial.results),
-        None => figures(&mut measured, &trial.results, buckets),
+        None => figures(&mut measured, &trial.results, buckets, OF_THREE_DIGITS),
     }
     statement_figures(&mut measured, &histograms);
     Ok(measured)

@@ -84,6 +84,11 @@ impl Metric {
         }
     }
 
+    /// Returns true for the percentiles that a stall can decide: those with at most 5 % above.
+    pub fn is_tail(self) -> bool {
+        self.tail().is_some_and(|tail| tail <= 0.05)
+    }
+
     /// Whether more of it is better.
     pub fn is_better_higher(self) -> bool {
         self.entry().is_better_higher()

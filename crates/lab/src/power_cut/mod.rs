@@ -5,7 +5,7 @@
 //! the writers and every page is checked. What the writers were told is kept off the rig.
 //!
 //! - [`cuts`] brings one configuration through its cuts, in turn with others; [`running`] is a
-//!   server of it, and [`replica`] one that keeps its power and takes over, at the end of a [`link`]
+//!   server of it, and [`replica`] one that keeps its power and takes over, behind a [`link`]
 //! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be
 //!   there, [`checks`] looks
 //! - [`aftermath`] reads the torn pages of a disk that lost something, and puts their newest copies

@@ -3,6 +3,7 @@
 //!
 //! Nothing here judges.
 
+pub(crate) mod closed_loop;
 pub(crate) mod flagged;
 pub(crate) mod known_steps;
 pub(crate) mod paired_figures;

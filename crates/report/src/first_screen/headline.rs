@@ -12,7 +12,7 @@ use crate::words::answer;
 use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
 use assay_judge::power_cuts::PowerCuts;
-use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric};
+use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric, Reason};
 use assay_study::{RunState, Study};
 
 use crate::comparisons::known_steps;
@@ -275,8 +275,13 @@ fn nothing_told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison])
     let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
     let name = answer::name(metric);
     let head = format!("No configuration differs significantly from {base} in {name}");
-    let seen = smallest_seen(judgement, all).map_or_else(String::new, |percent| {
-        format!(": a difference below {} % could not have been detected", figure(percent))
+    let is_unseen =
+        |one: &&&JudgedComparison| matches!(one.verdict.reason, Some(Reason::StallsUnseen { .. }));
+    let unseen = all.iter().find(is_unseen).and_then(|one| reason_in_short(study.events(), one));
+    let seen = unseen.map(|why| format!(": {why}")).unwrap_or_else(|| {
+        smallest_seen(judgement, all).map_or_else(String::new, |percent| {
+            format!(": a difference below {} % could not have been detected", figure(percent))
+        })
     });
     let unmade = |end: char| match all.len() - made {
         0 => String::new(),

@@ -11,6 +11,7 @@ use crate::words::verdict::{kind, word};
 use assay_judge::{Chain, JudgedComparison, Metric};
 use assay_study::RunState;
 
+use crate::comparisons::closed_loop;
 use crate::comparisons::flagged;
 use crate::comparisons::paired_figures::{self, Sides, told, unit};
 use crate::comparisons::questions::{self, BY_THREADS};
@@ -97,6 +98,7 @@ fn judged(
                 details: [
                     Some(told(&paired_figures::compared(&parts), &unit(events, metric))),
                     left_out(one),
+                    closed_loop::beside(input.study, one),
                 ]
                 .into_iter()
                 .flatten()

@@ -11,6 +11,7 @@ use assay_study::{Config, Discarded, Events, RunState, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::charts::series::Embedded;
+use crate::comparisons::closed_loop;
 use crate::comparisons::questions;
 use crate::comparisons::ran_alike::{self, Ran};
 use crate::comparisons::uneven_loss;
@@ -62,6 +63,8 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(
         settling::sentences(&judgement.settling).into_iter().map(|text| caveat("warm-up", text)),
     );
+    let closed_loop = closed_loop::sentence(study, judgement);
+    caveats.extend(closed_loop.map(|text| caveat("closed loop", text)));
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
     caveats

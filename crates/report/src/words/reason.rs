@@ -2,7 +2,8 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Conclusion, JudgedComparison, Metric, Reason, SignificanceTest, Verdict,
+    ABOVE_LEAST, Absent, Conclusion, JudgedComparison, Metric, Reason, SECONDS_WITH_ABOVE_LEAST,
+    SignificanceTest, Verdict,
 };
 use assay_study::{Events, TrialKey};
 
@@ -91,6 +92,12 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
         Reason::CutsNotInTurn => "the power of one configuration was cut after that of the other, \
              not in turn, so a change of the machine in between would look the same"
             .into(),
+        Reason::StallsUnseen { runs, missed, runs_needed } => format!(
+            "{} of each cannot show that tails are equivalent: a stall in one run of five would be \
+            missed with a probability of {:.0} %; in {runs_needed} with at most 5 %",
+            counted(u64::from(*runs), "run"),
+            missed * 100.0
+        ),
         Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
             format!("depends on the thread count: {}", directions(its))
@@ -105,6 +112,11 @@ fn of_absent(events: Events, trial: &TrialKey, metric: Metric, absent: Absent) -
         Absent::NoRateFound => {
             format!("{trial}: the search found no rate that keeps the objective")
         }
+        Absent::InFewSeconds => format!(
+            "in a run the slowest {} above {label} ended in fewer than {SECONDS_WITH_ABOVE_LEAST} \
+            separate seconds, so they may be one stall; measure for longer",
+            events.many()
+        ),
         Absent::TooFewAbove => format!(
             "a run has fewer than {ABOVE_LEAST} {} above {label}; measure for longer",
             events.many()
