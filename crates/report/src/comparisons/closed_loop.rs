@@ -2,7 +2,6 @@
 
 use assay_judge::{Conclusion, JudgedComparison, Judgement};
 
-use assay_study::metrics::metric;
 use assay_study::{Events, PhasePace, RunState, Study, Trial};
 
 use crate::figures::format::list;
@@ -15,7 +14,9 @@ pub(crate) fn beside(study: &Study, one: &JudgedComparison) -> Option<String> {
             && (trial.key.config == one.config || trial.key.config == one.baseline)
     };
     let mut its = study.trials.iter().filter(is_its);
-    let is_in_it = one.difference.is_some() && one.metric.is_tail() && its.any(is_closed);
+    let has_rate = study.rate(&one.workload).is_some();
+    let is_in_it =
+        one.difference.is_some() && one.metric.is_tail() && !has_rate && its.any(is_closed);
     is_in_it.then(|| {
         let many = study.events().many();
         format!("closed loop: no {many} are sent during a stall, so it hardly shows")
@@ -50,7 +51,5 @@ fn told(events: Events, labels: &[String]) -> String {
 /// Whether it sent the next transaction only when the last had ended, in a phase at least.
 fn is_closed(trial: &Trial) -> bool {
     let closed_phase = || trial.phases.iter().any(|phase| phase.pace == PhasePace::Closed);
-    trial.state == RunState::Done
-        && !trial.results.contains_key(metric!("target_rate").name)
-        && (trial.phases.is_empty() || closed_phase())
+    trial.state == RunState::Done && (trial.phases.is_empty() || closed_phase())
 }

@@ -12,6 +12,7 @@ use assay_judge::papers::Sampled;
 use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric, OfTrial, Reason};
 use assay_study::{Events, Study};
 
+use crate::comparisons::closed_loop;
 use crate::comparisons::flagged;
 use crate::comparisons::known_steps;
 use crate::figures::format::{figure, plural};
@@ -180,20 +181,26 @@ fn row(study: &Study, one: &JudgedComparison) -> Option<Row> {
         word: verdict::word(one.verdict.conclusion),
         kind: verdict::kind(one.verdict.conclusion),
         text: verdict::text(one),
-        because: because(study, one),
+        because: [because(study, one), of_closed_loop(study, one)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; "),
     })
 }
 
 /// Why no more can be said: of runs that may not be compared, what disturbed them.
-fn because(study: &Study, one: &JudgedComparison) -> String {
+fn because(study: &Study, one: &JudgedComparison) -> Option<String> {
     let disturbance = match &one.verdict.reason {
         Some(Reason::TrialNotComparable(_)) => flagged::of_comparison(study, one),
         _ => None,
     };
-    disturbance
-        .map(|(cause, _)| cause)
-        .or_else(|| reason::because(study.events(), one))
-        .unwrap_or_default()
+    disturbance.map(|(cause, _)| cause).or_else(|| reason::because(study.events(), one))
+}
+
+/// The caveat of a verdict on a tail in closed loop.
+fn of_closed_loop(study: &Study, one: &JudgedComparison) -> Option<String> {
+    closed_loop::beside(study, one).filter(|_| is_told(one))
 }
 
 fn noise(judgement: &Judgement) -> List {

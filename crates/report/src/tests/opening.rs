@@ -182,6 +182,17 @@ fn at_a_fixed_rate_that_all_keep_the_response_time_answers() {
 }
 
 #[test]
+fn a_p99_in_closed_loop_is_told_with_what_it_does_not_show() {
+    let told = "closed loop: no transactions are sent during a stall";
+    let closed = opening(&UNLIKE, 0.002, None);
+    assert!(closed.contains(told), "{closed}");
+    let directory = tempfile::tempdir().unwrap();
+    let store = study_at_rate(directory.path(), &UNLIKE, 0.0);
+    let at_rate = shown(directory.path(), &store, None);
+    assert!(!at_rate.contains(told), "{at_rate}");
+}
+
+#[test]
 fn at_a_fixed_rate_too_nothing_is_told_where_nothing_differs() {
     let directory = tempfile::tempdir().unwrap();
     let alike = [("one, new", 1000.0), ("base", 1000.0), ("again", 1000.0), ("two", 1000.0)];
