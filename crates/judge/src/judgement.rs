@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use crate::difference::chain::{Chain, chains};
-use crate::difference::comparison::{JudgedComparison, baseline_of};
+use crate::difference::comparison::{JudgedComparison, Undecided, baseline_of};
+use crate::difference::family::{Member, decided};
 use crate::difference::level::{ThroughputLevel, levels};
 use crate::difference::noise::{AaRuns, NoiseFloor};
-use crate::difference::pairs::{Pair, all};
+use crate::difference::pairs::all;
 use crate::difference::runs::of_pairs;
 use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
@@ -140,22 +141,6 @@ fn comparable(trials: &[Measured]) -> Vec<Measured> {
         .collect()
 }
 
-/// The comparisons of these pairs and metrics alone, over fewer runs or more: what a rule that ends
-/// a study early asks of [`crate::of_interest`].
-///
-/// # Errors
-/// A store that cannot be read.
-pub fn compared(
-    store: &Store,
-    study: &Study,
-    pairs: &[Pair],
-    metrics: &[Metric],
-) -> Result<Vec<JudgedComparison>> {
-    let trials = measured(store, &study.trials)?;
-    let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
-    Ok(of_pairs(pairs, metrics, &trials, &aa_runs, study.judging.margin()))
-}
-
 /// Every pair that is judged, from runs already read.
 pub(crate) fn comparisons(
     study: &Study,
@@ -164,7 +149,37 @@ pub(crate) fn comparisons(
     margin: f64,
 ) -> Vec<JudgedComparison> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
-    of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin)
+    let undecided = of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin);
+    let members: Vec<Member> = undecided.iter().map(|one| member(study, &undecided, one)).collect();
+    decided(undecided, &members)
+}
+
+/// The family of one of these comparisons.
+fn member(study: &Study, all: &[Undecided], one: &Undecided) -> Member {
+    let asks = all.iter().any(|one| one.told().question.is_some());
+    let told = one.told();
+    let has_whole = || {
+        let mut wholes = all.iter().map(Undecided::told).filter(|one| one.threads.is_none());
+        wholes.any(|whole| whole.is_of_same_pair(told))
+    };
+    let stands_for_pair = answers(study, told) && (told.threads.is_none() || !has_whole());
+    match (stands_for_pair, asks, told.question) {
+        (true, true, Some(_)) => Member::Asked,
+        (true, false, _) => Member::Unasked,
+        _ => Member::Detail,
+    }
+}
+
+/// Whether the comparison is of a metric that answers a plan's question: throughput, and where the
+/// load comes at a fixed rate, the time that one waits.
+fn answers(study: &Study, one: &JudgedComparison) -> bool {
+    let is_paced = |workload: &str| study.rate(workload).is_some();
+    let against = one.against_workload.as_deref().unwrap_or(&one.workload);
+    match one.metric {
+        Metric::Throughput => true,
+        Metric::P99 => is_paced(&one.workload) && is_paced(against),
+        _ => false,
+    }
 }
 
 /// Metrics that are judged in every study, and those that this plan asks for.

@@ -9,6 +9,7 @@ use assay_load::PhasePace;
 use assay_study::{BUCKET_WIDTH, RunState, Store, Study, Trial, TrialKey};
 
 use crate::difference::comparison::JudgedComparison;
+use crate::difference::family::{Member, decided};
 use crate::difference::noise::AaRuns;
 use crate::difference::pairs::all;
 use crate::difference::runs::of_pairs;
@@ -58,14 +59,23 @@ pub(crate) fn judged(store: &Store, study: &Study) -> Result<Phases> {
     }
     let keys: Vec<&TrialKey> = study.trials.iter().map(|trial| &trial.key).collect();
     let pairs = all(study, &keys);
+    let (mut undecided, mut of_phases) = (Vec::new(), Vec::new());
     for (name, measured) in names.into_iter().zip(&measured) {
         if is_paused(study, &name) {
             continue;
         }
         let aa_runs = AaRuns::of(measured, &study.judging.aa_runs);
         let margin = study.judging.margin();
-        let comparisons = of_pairs(&pairs, &JUDGED, measured, &aa_runs, margin);
-        found.verdicts.push(PhaseVerdicts { phase: name, comparisons });
+        let its = of_pairs(&pairs, &JUDGED, measured, &aa_runs, margin);
+        of_phases.push((name, its.len()));
+        undecided.extend(its);
+    }
+    // All phases are one family: each is a look into the same runs.
+    let members = vec![Member::Detail; undecided.len()];
+    let mut judged = decided(undecided, &members).into_iter();
+    for (phase, count) in of_phases {
+        let comparisons = judged.by_ref().take(count).collect();
+        found.verdicts.push(PhaseVerdicts { phase, comparisons });
     }
     Ok(found)
 }

@@ -1,12 +1,11 @@
-//! The comparison of two configurations: the difference, p corrected over the thread counts, and
-//! the verdict.
+//! The comparison of two configurations: the difference, p alone and corrected, and the verdict.
 
 use crate::difference::compare::{ComparedRuns, Difference};
+use crate::difference::family::Correction;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
 use crate::papers::improvement_factor;
-use crate::statistics::holm;
 use crate::trial::metric::Metric;
 use assay_study::{Study, TrialKey};
 
@@ -37,8 +36,11 @@ pub struct JudgedComparison {
     pub improvement_factor: Option<f64>,
     /// How large the difference is, where that can be told.
     pub difference: Option<Difference>,
-    /// p, corrected over the thread counts of the workload.
+    /// The p that counts, of this comparison alone.
+    pub p: Option<f64>,
+    /// The same, corrected over the comparisons that it belongs to.
     pub p_corrected: Option<f64>,
+    pub correction: Correction,
     /// The share that does not matter.
     pub margin: f64,
     pub verdict: Verdict,
@@ -86,53 +88,71 @@ pub(crate) struct Teller<'a> {
 /// A difference of runs, if it can be computed.
 pub(crate) type Compare<'a> = &'a dyn Fn(&[ComparedRuns<'_>]) -> Option<Difference>;
 
+/// A comparison before its p is corrected and its verdict given.
+#[derive(Debug)]
+pub(crate) struct Undecided {
+    /// All but p and verdict.
+    told: JudgedComparison,
+    /// Why there is no verdict whatever p is.
+    refusal: Option<Reason>,
+    /// The difference without doubtful runs.
+    without_doubtful: Option<Difference>,
+    noise: Option<NoiseSpread>,
+}
+
 impl Teller<'_> {
-    /// One for each thread count, their p corrected; an error is why there can be none.
+    /// One for each thread count; an error is why there can be none.
     pub(crate) fn of_thread_counts(
         &self,
         counts: &[u32],
         strata: &[Result<ComparedRuns<'_>, Reason>],
         compare: Compare<'_>,
-    ) -> Vec<JudgedComparison> {
-        let differences: Vec<Option<Difference>> =
-            strata.iter().map(|one| compare(std::slice::from_ref(one.as_ref().ok()?))).collect();
-        let corrected = correct(&differences);
-        let mut told = Vec::new();
-        for (place, difference) in differences.into_iter().enumerate() {
-            let stratum = strata[place].as_ref().map(std::slice::from_ref).map_err(Clone::clone);
-            told.push(self.told(
-                Some(counts[place]),
-                stratum,
-                (difference, corrected[place]),
-                compare,
-            ));
-        }
-        told
+    ) -> Vec<Undecided> {
+        let of = |(threads, stratum): (&u32, &Result<ComparedRuns<'_>, Reason>)| {
+            let stratum = stratum.as_ref().map(std::slice::from_ref).map_err(Clone::clone);
+            self.undecided(Some(*threads), stratum, compare)
+        };
+        counts.iter().zip(strata).map(of).collect()
     }
 
-    pub(crate) fn told(
+    pub(crate) fn undecided(
         &self,
         threads: Option<u32>,
         strata: Result<&[ComparedRuns<'_>], Reason>,
-        (difference, p): (Option<Difference>, Option<f64>),
         compare: Compare<'_>,
-    ) -> JudgedComparison {
+    ) -> Undecided {
         let all = strata.as_ref().map_or(&[][..], |strata| strata);
-        let left_out: Vec<TrialKey> = all.iter().flat_map(|one| one.left_out.clone()).collect();
+        let difference = strata.as_ref().ok().and_then(|strata| compare(strata));
+        let left_out = all.iter().flat_map(|one| one.left_out.clone()).collect();
         let doubtful: Vec<TrialKey> = all.iter().flat_map(|one| one.doubtful.clone()).collect();
-        let without = if doubtful.is_empty() { None } else { self.without_doubtful(all, compare) };
-        let verdict = match (strata, &difference) {
-            (Err(why), _) => Verdict::none(why),
-            (Ok(strata), None) => Verdict::none(why_none(strata, self.metric)),
-            (Ok(_), Some(found)) => {
-                let of_all = self.verdict(found, p.unwrap_or(1.0));
-                if doubtful.is_empty() {
-                    of_all
-                } else {
-                    self.held(of_all, &doubtful, without.as_ref())
-                }
-            }
+        let without_doubtful = match doubtful.is_empty() {
+            true => None,
+            false => self.without_doubtful(all, compare),
         };
+        let refusal = match (&strata, &difference) {
+            (Err(why), _) => Some(why.clone()),
+            (Ok(strata), None) => Some(why_none(strata, self.metric)),
+            (Ok(_), Some(_)) if without_doubtful.is_none() => {
+                doubtful.first().map(|one| Reason::TrialNotComparable(one.clone()))
+            }
+            (Ok(_), Some(_)) => None,
+        };
+        let ratio_without_doubtful = without_doubtful.as_ref().map(|one| one.ratio);
+        let told = self.told(threads, difference, left_out);
+        Undecided {
+            told: JudgedComparison { doubtful, ratio_without_doubtful, ..told },
+            refusal,
+            without_doubtful,
+            noise: self.noise.copied(),
+        }
+    }
+
+    fn told(
+        &self,
+        threads: Option<u32>,
+        difference: Option<Difference>,
+        left_out: Vec<TrialKey>,
+    ) -> JudgedComparison {
         let factor =
             |one: &Difference| improvement_factor(1.0, one.ratio, self.metric.is_better_higher());
         JudgedComparison {
@@ -144,18 +164,16 @@ impl Teller<'_> {
             question: self.question,
             metric: self.metric,
             improvement_factor: difference.as_ref().and_then(factor),
+            p: difference.as_ref().map(|one| p_of(one, 1)),
+            p_corrected: None,
+            correction: Correction::None,
             difference,
-            p_corrected: p,
             margin: self.margin,
-            verdict,
+            verdict: Verdict::none(Reason::SpreadUnknown),
             left_out,
-            doubtful,
-            ratio_without_doubtful: without.map(|one| one.ratio),
+            doubtful: Vec::new(),
+            ratio_without_doubtful: None,
         }
-    }
-
-    fn verdict(&self, found: &Difference, p: f64) -> Verdict {
-        verdict(self.metric, found, p, self.margin, self.noise)
     }
 
     /// The difference without the doubtful runs.
@@ -168,25 +186,55 @@ impl Teller<'_> {
             strata.iter().map(|one| one.without_doubtful(self.is_one_study)).collect();
         compare(&sound)
     }
+}
+
+impl Undecided {
+    pub(crate) fn told(&self) -> &JudgedComparison {
+        &self.told
+    }
+
+    pub(crate) fn has_p(&self) -> bool {
+        self.told.p.is_some()
+    }
+
+    /// The p that counts among so many comparisons.
+    pub(crate) fn p(&self, family: usize) -> Option<f64> {
+        self.told.difference.as_ref().map(|one| p_of(one, family))
+    }
+
+    /// The same as a comparison by itself.
+    pub(crate) fn decided_alone(self) -> JudgedComparison {
+        let p = self.told.p;
+        self.decided(p, Correction::None)
+    }
+
+    /// The comparison with its verdict by the corrected p.
+    pub(crate) fn decided(self, p: Option<f64>, correction: Correction) -> JudgedComparison {
+        let verdict = match (&self.refusal, &self.told.difference) {
+            (Some(why), _) => Verdict::none(why.clone()),
+            (None, Some(found)) => {
+                let of_all = self.verdict(found, p.unwrap_or(1.0), correction);
+                self.held(of_all)
+            }
+            (None, None) => Verdict::none(Reason::SpreadUnknown),
+        };
+        JudgedComparison { p_corrected: p, correction, verdict, ..self.told }
+    }
+
+    fn verdict(&self, found: &Difference, p: f64, correction: Correction) -> Verdict {
+        let noise = self.noise.as_ref();
+        verdict(self.told.metric, found, (p, correction), self.told.margin, noise)
+    }
 
     /// The verdict, if it is the same without the doubtful runs.
-    fn held(
-        &self,
-        of_all: Verdict,
-        doubtful: &[TrialKey],
-        without: Option<&Difference>,
-    ) -> Verdict {
-        let Some(found) = without else {
-            return doubtful
-                .first()
-                .map_or(of_all, |one| Verdict::none(Reason::TrialNotComparable(one.clone())));
-        };
-        let other = self.verdict(found, p_of(found, 1));
+    fn held(&self, of_all: Verdict) -> Verdict {
+        let Some(found) = &self.without_doubtful else { return of_all };
+        let other = self.verdict(found, p_of(found, 1), Correction::None);
         if other.conclusion == of_all.conclusion {
             return of_all;
         }
         Verdict::none(Reason::DependsOnDoubtful {
-            runs: doubtful.to_vec(),
+            runs: self.told.doubtful.clone(),
             of_all: of_all.conclusion,
             without: other.conclusion,
             ratio_without: found.ratio,
@@ -199,12 +247,4 @@ fn why_none(strata: &[ComparedRuns<'_>], metric: Metric) -> Reason {
     let mut trials = strata.iter().flat_map(|one| one.base.iter().chain(&one.other));
     let absent = trials.find_map(|trial| Some((&trial.key, *trial.absent.get(&metric)?)));
     absent.map_or(Reason::SpreadUnknown, |(key, why)| Reason::FigureAbsent(key.clone(), why))
-}
-
-/// Holm's correction over those that there are.
-fn correct(differences: &[Option<Difference>]) -> Vec<Option<f64>> {
-    let there: Vec<&Difference> = differences.iter().flatten().collect();
-    let raw: Vec<f64> = there.iter().map(|one| p_of(one, there.len())).collect();
-    let mut corrected = holm(&raw).into_iter();
-    differences.iter().map(|one| one.as_ref().and_then(|_| corrected.next())).collect()
 }

@@ -1,6 +1,7 @@
 //! Why nothing more can be said of a difference, as values: whoever shows a verdict finds the
 //! words.
 
+use crate::difference::family::Correction;
 use crate::difference::verdict::Conclusion;
 use crate::trial::figure::Absent;
 use assay_study::TrialKey;
@@ -58,8 +59,8 @@ pub enum Reason {
         test: SignificanceTest,
         /// Its p, corrected.
         p: f64,
-        /// Whether the correction for the thread counts raised it.
-        is_corrected: bool,
+        /// The correction, if it raised p.
+        correction: Correction,
     },
     /// Power cuts took something from this configuration: what came up again is less than what was
     /// there.

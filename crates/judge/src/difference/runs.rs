@@ -3,22 +3,21 @@
 use std::collections::BTreeSet;
 
 use crate::difference::compare::{ComparedRuns, within_study};
-use crate::difference::comparison::{JudgedComparison, SEED, Teller};
+use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::pairs::{Pair, Side};
 use crate::difference::reason::Reason;
-use crate::difference::verdict::{Conclusion, p_of};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
-/// Comparisons of every pair, metric by metric.
+/// Comparisons of every pair, metric by metric, before they are decided.
 pub(crate) fn of_pairs(
     pairs: &[Pair],
     metrics: &[Metric],
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
     margin: f64,
-) -> Vec<JudgedComparison> {
+) -> Vec<Undecided> {
     let mut found = Vec::new();
     for pair in pairs {
         let runs = Runs { pair, trials, among: None };
@@ -39,7 +38,7 @@ pub(crate) fn over(
 ) -> Option<JudgedComparison> {
     let runs = Runs { pair, trials, among: Some(threads) };
     let noise = widest(aa_runs, Metric::Throughput, pair);
-    runs.judged(Metric::Throughput, noise.as_ref(), margin).pop()
+    runs.judged(Metric::Throughput, noise.as_ref(), margin).pop().map(Undecided::decided_alone)
 }
 
 /// The wider of the spreads that noise has under the workloads of both sides.
@@ -59,12 +58,7 @@ struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// At each thread count, and over all.
-    fn judged(
-        &self,
-        metric: Metric,
-        noise: Option<&NoiseSpread>,
-        margin: f64,
-    ) -> Vec<JudgedComparison> {
+    fn judged(&self, metric: Metric, noise: Option<&NoiseSpread>, margin: f64) -> Vec<Undecided> {
         let counts = self.thread_counts();
         let strata: Vec<Result<ComparedRuns<'a>, Reason>> =
             counts.iter().map(|threads| self.stratum(*threads)).collect();
@@ -85,13 +79,7 @@ impl<'a> Runs<'a> {
         let mut all = teller.of_thread_counts(&counts, &strata, &of);
         if counts.len() > 1 {
             let whole: Result<Vec<ComparedRuns<'a>>, Reason> = strata.into_iter().collect();
-            let found = whole.as_ref().ok().and_then(|whole| of(whole));
-            let p = found.as_ref().map(|one| p_of(one, 1));
-            let each: Vec<(u32, Conclusion)> =
-                all.iter().filter_map(|one| Some((one.threads?, one.verdict.conclusion))).collect();
-            let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), (found, p), &of);
-            let verdict = whole.verdict.beside(&each);
-            all.push(JudgedComparison { verdict, ..whole });
+            all.push(teller.undecided(None, whole.as_deref().map_err(Clone::clone), &of));
         }
         all
     }

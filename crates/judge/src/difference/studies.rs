@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 
 use crate::difference::compare::{ComparedRuns, between_studies, within_study};
-use crate::difference::comparison::{JudgedComparison, SEED, Teller};
+use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
+use crate::difference::family::all_asked;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
@@ -86,13 +87,13 @@ pub fn between(asked: &Between<'_>) -> Result<Vec<JudgedComparison>> {
     let (a, b) = (&asked.a, &asked.b);
     let trials = [measured(a.store, &a.study.trials)?, measured(b.store, &b.study.trials)?];
     let margin = asked.margin.unwrap_or_else(|| a.study.judging.margin());
-    let mut found = Vec::new();
+    let mut found: Vec<Undecided> = Vec::new();
     for workload in shared_workloads(a.study, b.study) {
         for metric in asked.metrics {
             found.extend(of_workload(asked, &trials, &workload.name, *metric, margin));
         }
     }
-    Ok(found)
+    Ok(all_asked(found))
 }
 
 /// Workloads of one name.
@@ -129,7 +130,7 @@ fn of_workload(
     workload: &str,
     metric: Metric,
     margin: f64,
-) -> Vec<JudgedComparison> {
+) -> Vec<Undecided> {
     let sides = [(&trials[0], &asked.a), (&trials[1], &asked.b)];
     let its = |side: usize| {
         let (trials, chosen) = sides[side];

@@ -1,8 +1,8 @@
 //! Verdicts on a difference: better, worse, equivalent, or inconclusive.
 //!
 //! With the interval at 95 %, the margin m, and p, the larger of the interval's own p and that of
-//! the permutation test (where its units are enough to be significant at all), corrected by Holm
-//! over the thread counts of the workload:
+//! the permutation test (where its units are enough to be significant at all), corrected over the
+//! comparisons of its family:
 //!
 //! 1. A run that failed: no verdict. A run that the machine disturbed is left out with its partner,
 //!    which the report says, if two repeats remain; else no verdict. A run that is flagged for what
@@ -25,6 +25,7 @@
 use serde::Serialize;
 
 use crate::difference::compare::{Basis, Difference};
+use crate::difference::family::Correction;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::{Reason, SignificanceTest};
 use crate::interval::LEVEL;
@@ -47,7 +48,7 @@ pub enum Conclusion {
 
 impl Conclusion {
     /// Whether it says which of both is ahead.
-    fn has_direction(self) -> bool {
+    pub fn has_direction(self) -> bool {
         matches!(self, Conclusion::Better | Conclusion::Worse)
     }
 }
@@ -110,11 +111,11 @@ pub(crate) fn p_of(difference: &Difference, family: usize) -> f64 {
     permuted.filter(has_a_say).map_or(difference.p_t, |one| one.p.max(difference.p_t))
 }
 
-/// The verdict on a difference. `margin` is a share (0.03), `p` corrected.
+/// The verdict on a difference. `margin` is a share (0.03), `p` corrected in the way that follows.
 pub fn verdict(
     metric: Metric,
     difference: &Difference,
-    p: f64,
+    (p, correction): (f64, Correction),
     margin: f64,
     noise: Option<&NoiseSpread>,
 ) -> Verdict {
@@ -139,7 +140,7 @@ pub fn verdict(
     }
     Verdict {
         repeats_more: repeats_more(difference, margin, noise),
-        ..Verdict::none(why_untold(difference, p, floor, noise))
+        ..Verdict::none(why_untold(difference, (p, correction), floor, noise))
     }
 }
 
@@ -187,7 +188,7 @@ fn within_floor(difference: &Difference, noise: &NoiseSpread) -> Option<Reason> 
 /// Why a difference is neither equivalent nor better nor worse.
 fn why_untold(
     difference: &Difference,
-    p: f64,
+    (p, correction): (f64, Correction),
     floor: Option<Reason>,
     noise: Option<&NoiseSpread>,
 ) -> Reason {
@@ -199,7 +200,7 @@ fn why_untold(
             Reason::NotSignificant {
                 test: if is_permuted { SignificanceTest::Permutation } else { SignificanceTest::T },
                 p,
-                is_corrected: p > uncorrected,
+                correction: if p > uncorrected { correction } else { Correction::None },
             }
         }
         (false, _) if difference.rests_on_seconds_alone() => Reason::OneRun,

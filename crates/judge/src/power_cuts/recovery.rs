@@ -11,6 +11,7 @@ use assay_study::{PowerCut, Study};
 use super::PowerCuts;
 use crate::difference::compare::{Basis, Difference, between_blocks, between_samples};
 use crate::difference::comparison::{JudgedComparison, SEED, baseline_of};
+use crate::difference::family::Correction;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Verdict, p_of, verdict};
 use crate::papers::improvement_factor;
@@ -46,7 +47,7 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedCo
     let p = found.as_ref().ok().map(|found| p_of(found, 1));
     let verdict = match &found {
         Ok(found) if found.basis == Basis::PowerCuts => Verdict::none(Reason::CutsNotInTurn),
-        Ok(found) => verdict(METRIC, found, p.unwrap_or(1.0), margin, None),
+        Ok(found) => verdict(METRIC, found, (p.unwrap_or(1.0), Correction::None), margin, None),
         Err(why) => Verdict::none(why.clone()),
     };
     let difference = found.ok();
@@ -61,7 +62,9 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedCo
         metric: METRIC,
         improvement_factor: difference.as_ref().and_then(factor),
         difference,
+        p,
         p_corrected: p,
+        correction: Correction::None,
         margin,
         verdict,
         left_out: Vec::new(),

@@ -4,9 +4,9 @@
 //! Nothing here knows of configurations or runs. What is random takes a seed and gives the same
 //! twice.
 
+mod corrections;
 mod distribution;
 mod fisher;
-mod holm;
 mod line;
 mod long_run;
 mod permutation;
@@ -14,9 +14,10 @@ mod power;
 mod sample;
 mod spread;
 
+pub use corrections::{benjamini_hochberg, holm};
 pub use distribution::{normal_cdf, t_quantile, t_two_sided_p};
 pub use fisher::fisher;
-pub use holm::holm;
+
 pub use line::{FittedSlope, line};
 pub use long_run::{MeanVariance, autocorrelation, mean_variance, settling_seconds};
 pub use permutation::{Permuted, exchange, flip_signs};

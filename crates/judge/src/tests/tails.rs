@@ -5,6 +5,7 @@ use assay_study::{BUCKET_WIDTH, SecondLatency, longest_ns};
 use assay_testing::count;
 
 use crate::difference::compare::{ComparedRuns, Difference, estimated};
+use crate::difference::family::Correction;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Conclusion, STALLED_SHARE, verdict};
 use crate::interval::LEVEL;
@@ -65,7 +66,7 @@ fn called_equivalent(runs: usize, stalled: f64) -> [f64; 3] {
         let one = compared(&base, &other, OF_THREE_DIGITS);
         let (low, high) = one.ratio_interval;
         found[0] += u32::from(low >= 1.0 / (1.0 + MARGIN) && high <= 1.0 + MARGIN);
-        let told = verdict(Metric::P99, &one, one.p_t, MARGIN, None);
+        let told = verdict(Metric::P99, &one, (one.p_t, Correction::None), MARGIN, None);
         found[1] += u32::from(told.conclusion == Conclusion::Equivalent);
         found[2] += u32::from(low.ln() <= truth && truth <= high.ln());
     }
@@ -94,12 +95,12 @@ fn a_tail_with_rare_stalls_is_not_called_equivalent() {
 #[test]
 fn how_likely_a_rare_stall_was_missed_is_part_of_the_reason() {
     let one = compared(&[10.0, 10.01, 10.0, 10.01], &[10.01, 10.0, 10.0, 10.0], OF_THREE_DIGITS);
-    let told = verdict(Metric::P99, &one, one.p_t, MARGIN, None);
+    let told = verdict(Metric::P99, &one, (one.p_t, Correction::None), MARGIN, None);
     let Some(Reason::StallsUnseen { runs, missed, runs_needed }) = told.reason else { panic!() };
     assert_eq!((told.conclusion, runs, runs_needed), (Conclusion::Inconclusive, 4, 14));
     assert!((missed - 0.8_f64.powi(4)).abs() < 1e-9, "{missed}");
     // Medians are not decided by the slowest.
-    let told = verdict(Metric::P50, &one, one.p_t, MARGIN, None);
+    let told = verdict(Metric::P50, &one, (one.p_t, Correction::None), MARGIN, None);
     assert_eq!(told.conclusion, Conclusion::Equivalent);
 }
 

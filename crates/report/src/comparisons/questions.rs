@@ -65,7 +65,9 @@ pub(crate) fn has_parts(judgement: &Judgement, whole: &JudgedComparison) -> bool
 }
 
 /// The comparison that the first screen's numbers are of: of the first question, under the first
-/// workload where anything can be said of it, else under the first.
+/// workload where it could be made, whatever came out. To lead with the first that has a verdict
+/// would lead with chance: of six pairs that do not differ one has a direction in 27 of 100
+/// studies, and a true 5 % is told as 7.
 pub(crate) fn leading<'a>(
     study: &Study,
     judgement: &Judgement,
@@ -73,13 +75,9 @@ pub(crate) fn leading<'a>(
 ) -> Option<&'a JudgedComparison> {
     let asked = questions(study, all).into_iter().next()?;
     let its = || asked.iter().copied();
-    let is_known = |one: &&JudgedComparison| {
-        one.verdict.conclusion != Conclusion::Inconclusive || hangs_on_threads(judgement, one)
-    };
     let is_made = |one: &&JudgedComparison| one.difference.is_some();
     its()
-        .find(is_known)
-        .or_else(|| its().find(is_made))
+        .find(is_made)
         .or_else(|| its().find(|one| has_figure(judgement, one)))
         .or_else(|| its().next())
 }

@@ -2,17 +2,17 @@
 //! configuration that the question is about first, and what stands in the way of comparing. Where
 //! nothing can be told apart, one sentence says so, and what would have been too small to see.
 //!
-//! Nothing here judges; the smallest difference that could have been seen is the least over the
-//! comparisons of the larger of half the interval's width (on logarithms) and the noise floor of as
-//! many repeats.
+//! Nothing here judges.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::words::answer;
 use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
+use crate::words::{answer, chance};
 use assay_judge::power_cuts::PowerCuts;
-use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric, Reason};
+use assay_judge::{
+    ChanceTally, Conclusion, JudgedComparison, Judgement, Metric, Reason, detectable_percent,
+};
 use assay_study::{RunState, Study};
 
 use crate::comparisons::known_steps;
@@ -124,8 +124,8 @@ fn nothing_to_compare(study: &Study, judgement: &Judgement) -> String {
     }
 }
 
-/// The plan's questions first, known answers before unknown ones; then the other comparisons, and
-/// disturbances of runs.
+/// The plan's questions in its order, whatever came out; then the other comparisons with what
+/// chance would make of them, and disturbances of runs.
 fn told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison], begin: Begin) -> String {
     let questions = questions(study, all);
     let is_asked = |one: &&JudgedComparison| {
@@ -137,9 +137,7 @@ fn told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison], begin: 
         one.verdict.conclusion != Conclusion::Inconclusive || hangs_on_threads(judgement, one)
     };
     let one_by_one = |few: &[&JudgedComparison], told: &mut Vec<String>| {
-        let (known, unknown): (Vec<&JudgedComparison>, Vec<&JudgedComparison>) =
-            few.iter().copied().partition(is_known);
-        for one in known.into_iter().chain(unknown) {
+        for one in few {
             let begin = if told.is_empty() { begin } else { Begin::Sentence };
             told.push(single(study, judgement, one, (several, begin)));
         }
@@ -183,10 +181,13 @@ fn counted(judgement: &Judgement, all: &[&JudgedComparison]) -> String {
     )
 }
 
-/// `The other 4 comparisons came out 1 faster and 3 inconclusive.`
+/// `The other 4 comparisons came out 1 faster and 3 inconclusive. Of the other 4
+/// comparisons, 1 has p ≤ 5 % by itself; 0.2 would by chance.`
 fn others_told(judgement: &Judgement, others: &[&JudgedComparison]) -> String {
     let outcomes = outcomes(judgement, others);
-    match (outcomes.as_slice(), others.len()) {
+    let tally = ChanceTally::of(others.iter().copied()).filter(|one| one.comparisons > SINGLE);
+    let by_chance = tally.map_or_else(String::new, |one| format!(" {}", chance::of_others(&one)));
+    let came_out = match (outcomes.as_slice(), others.len()) {
         ([(text, _)], 1) => format!("The other comparison came out {text}."),
         ([(text, _)], count) => format!("The other {count} comparisons came out {text}."),
         (several, count) => {
@@ -194,7 +195,8 @@ fn others_told(judgement: &Judgement, others: &[&JudgedComparison]) -> String {
                 several.iter().map(|(text, count)| format!("{count} {text}")).collect();
             format!("The other {count} comparisons came out {}.", list(&told))
         }
-    }
+    };
+    came_out + &by_chance
 }
 
 /// How a comparison came out; those at the head are told first.
@@ -279,8 +281,11 @@ fn nothing_told(study: &Study, judgement: &Judgement, all: &[&JudgedComparison])
         |one: &&&JudgedComparison| matches!(one.verdict.reason, Some(Reason::StallsUnseen { .. }));
     let unseen = all.iter().find(is_unseen).and_then(|one| reason_in_short(study.events(), one));
     let seen = unseen.map(|why| format!(": {why}")).unwrap_or_else(|| {
-        smallest_seen(judgement, all).map_or_else(String::new, |percent| {
-            format!(": a difference below {} % could not have been detected", figure(percent))
+        detectable(judgement, all).map_or_else(String::new, |percent| {
+            format!(
+                ": a difference of {} % would have been found four times in five",
+                figure(percent)
+            )
         })
     });
     let unmade = |end: char| match all.len() - made {
@@ -314,29 +319,11 @@ fn disturbed_runs(study: &Study) -> Option<String> {
     Some(format!("{} of {} {were} {cause}{more}. {remedy}", first.runs, plural(all, "run")))
 }
 
-/// The smallest difference that any of the comparisons, or of their thread counts, could have
-/// shown, in percent; nothing where only one run is known of each.
-fn smallest_seen(judgement: &Judgement, all: &[&JudgedComparison]) -> Option<f64> {
-    let of = |one: &&JudgedComparison| {
-        let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
-        let (low, high) = found.ratio_interval;
-        let half = (high / low).ln() / 2.0;
-        Some(half.max(floor(judgement, one, found.repeats)))
-    };
+/// The smallest difference that these comparisons, or their thread counts where one could not be
+/// made over all, find four times in five, in percent.
+fn detectable(judgement: &Judgement, all: &[&JudgedComparison]) -> Option<f64> {
     let parts = all.iter().filter(|one| has_parts(judgement, one));
     let parts: Vec<&JudgedComparison> = parts.flat_map(|one| by_threads(judgement, one)).collect();
-    let least =
-        all.iter().chain(&parts).filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
-    Some((least.exp() - 1.0) * 100.0)
-}
-
-/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no
-/// configuration ran twice.
-fn floor(judgement: &Judgement, one: &JudgedComparison, repeats: usize) -> f64 {
-    let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
-    let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
-    let its = of_study().find(|seen| seen.workload == one.workload);
-    its.or_else(|| of_study().find(|seen| seen.is_of_study))
-        .filter(|seen| seen.spread.makes_a_floor())
-        .map_or(0.0, |seen| seen.spread.reach(repeats))
+    let of: Vec<&JudgedComparison> = all.iter().copied().chain(parts).collect();
+    detectable_percent(judgement, &of)
 }

@@ -4,8 +4,9 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Chain, Conclusion, Difference, JudgedComparison, Judgement, Metric, NoiseFloor, OfPhase,
-    OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step, ThroughputLevel,
+    Basis, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Metric,
+    NoiseFloor, OfPhase, OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step,
+    ThroughputLevel,
 };
 use assay_study::{Events, TrialKey};
 
@@ -134,7 +135,9 @@ struct ComparisonView<'a> {
     metric: Metric,
     improvement_factor: Option<f64>,
     difference: Option<DifferenceView>,
+    p: Option<f64>,
     p_corrected: Option<f64>,
+    correction: Correction,
     verdict: Conclusion,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +164,9 @@ impl<'a> ComparisonView<'a> {
             metric: one.metric,
             improvement_factor: one.improvement_factor,
             difference: one.difference.as_ref().map(DifferenceView::of),
+            p: one.p,
             p_corrected: one.p_corrected,
+            correction: one.correction,
             verdict: one.verdict.conclusion,
             text: verdict::text(one),
             because: reason::because(Events::Transactions, one),

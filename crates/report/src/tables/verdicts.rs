@@ -7,9 +7,11 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words::samples;
-use crate::words::{reason, stalls, steady, steps, verdict};
+use crate::words::{chance, reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
-use assay_judge::{Conclusion, JudgedComparison, Judgement, Metric, OfTrial, Reason};
+use assay_judge::{
+    ChanceTally, Conclusion, Correction, JudgedComparison, Judgement, Metric, OfTrial, Reason,
+};
 use assay_study::{Events, Study};
 
 use crate::comparisons::closed_loop;
@@ -160,11 +162,21 @@ fn lead(judgement: &Judgement) -> String {
     };
     format!(
         "Better or worse: the {:.0} % confidence interval excludes equality, also after \
-        correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} \
-        docs/measuring.md has every formula.",
+        correction: of the pairs that the plan asks for, at most 5 % of studies have any false \
+        direction; of all others, at most 5 % of the directions told are false. Equivalent: it \
+        lies within ±{} %. {floor}{} docs/measuring.md has every formula.",
         judgement.level * 100.0,
-        judgement.margin_percent
+        judgement.margin_percent,
+        others_by_chance(judgement).map_or_else(String::new, |text| format!(" {text}")),
     )
+}
+
+/// The share of chance in the comparisons that nobody asked for.
+fn others_by_chance(judgement: &Judgement) -> Option<String> {
+    let is_other =
+        |one: &&JudgedComparison| matches!(one.correction, Correction::BenjaminiHochberg { .. });
+    let tally = ChanceTally::of(judgement.comparisons.iter().filter(is_other))?;
+    Some(chance::of_others(&tally))
 }
 
 fn row(study: &Study, one: &JudgedComparison) -> Option<Row> {
@@ -337,7 +349,7 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
     const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,\
         ratio_low,ratio_high,difference,\
         difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,\
-        p_corrected,improvement_factor,\
+        p_corrected,correction,corrected_over,improvement_factor,\
         verdict,text,because,repeats_more,against_workload,question";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for one in &judgement.comparisons {
@@ -367,6 +379,8 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
             optional(permutation.map(|one| verdict::units(one.of))),
             optional(permutation.map(|one| one.units)),
             optional(one.p_corrected),
+            verdict::correction(one.correction).to_owned(),
+            optional(one.correction.comparisons()),
             optional(one.improvement_factor),
             verdict::word(one.verdict.conclusion).to_owned(),
             verdict::text(one),

@@ -135,9 +135,9 @@ pub(super) const UNLIKE: [(&str, f64); 4] =
 #[test]
 fn one_sentence_says_that_nothing_can_be_told_apart_and_what_could_not_have_been_seen() {
     let text = sentence(&opening(&ALIKE, 0.2, None));
-    let (head, rest) = text.split_once(": a difference below ").unwrap();
+    let (head, rest) = text.split_once(": a difference of ").unwrap();
     assert_eq!(head, "No configuration differs significantly from base in throughput");
-    let percent = rest.strip_suffix(" % could not have been detected.").unwrap();
+    let percent = rest.strip_suffix(" % would have been found four times in five.").unwrap();
     assert!((10.0..90.0).contains(&percent.parse::<f64>().unwrap()), "{text}");
     let told = sentence(&opening(&UNLIKE, 0.002, None));
     assert!(!told.contains("No configuration"), "what can be told is told: {told}");

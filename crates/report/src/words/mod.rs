@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod calibration;
+pub(crate) mod chance;
 pub mod circumstance;
 pub mod disturbed;
 pub mod durability;

@@ -2,8 +2,8 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Conclusion, JudgedComparison, Metric, Reason, SECONDS_WITH_ABOVE_LEAST,
-    SignificanceTest, Verdict,
+    ABOVE_LEAST, Absent, Conclusion, Correction, JudgedComparison, Metric, Reason,
+    SECONDS_WITH_ABOVE_LEAST, SignificanceTest, Verdict,
 };
 use assay_study::{Events, TrialKey};
 
@@ -77,12 +77,20 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
             short(*floor_percent),
             counted(*differences, "difference")
         ),
-        Reason::NotSignificant { test, p, is_corrected } => {
+        Reason::NotSignificant { test, p, correction } => {
             let whose = match test {
                 SignificanceTest::T => "p is",
                 SignificanceTest::Permutation => "permutation test p =",
             };
-            let after = if *is_corrected { " after correction for the thread counts" } else { "" };
+            let after = match correction {
+                Correction::None => String::new(),
+                Correction::Holm { comparisons } => {
+                    format!(" after correction for the {comparisons} comparisons asked for")
+                }
+                Correction::BenjaminiHochberg { comparisons } => {
+                    format!(" after correction for {comparisons} comparisons (q)")
+                }
+            };
             format!("{whose} {}{after}", of_p(*p))
         }
         Reason::LostInPowerCuts(config) => format!(
@@ -187,13 +195,18 @@ mod tests {
             configuration with itself; about 1 more repeat would decide"
         );
         let chance =
-            |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));
+            |test, p, correction| told(Reason::NotSignificant { test, p, correction }, Some(5));
         assert_eq!(
-            chance(SignificanceTest::T, 0.0634, true),
-            "p is 0.063 after correction for the thread counts; about 5 more repeats would decide"
+            chance(SignificanceTest::T, 0.0634, Correction::Holm { comparisons: 3 }),
+            "p is 0.063 after correction for the 3 comparisons asked for; about 5 more repeats \
+             would decide"
         );
         assert_eq!(
-            chance(SignificanceTest::Permutation, 0.0625, false),
+            chance(SignificanceTest::T, 0.0634, Correction::BenjaminiHochberg { comparisons: 36 }),
+            "p is 0.063 after correction for 36 comparisons (q); about 5 more repeats would decide"
+        );
+        assert_eq!(
+            chance(SignificanceTest::Permutation, 0.0625, Correction::None),
             "permutation test p = 0.062; about 5 more repeats would decide"
         );
         let seconds = comparison(Conclusion::Inconclusive, Some(Reason::OneRun));
