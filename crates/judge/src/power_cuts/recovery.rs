@@ -221,7 +221,8 @@ mod tests {
             its.filter_map(PowerCut::recovery_ms).collect()
         };
         let found = between_samples(&of("base"), &of("other"), SEED).unwrap();
-        verdict(METRIC, &found, p_of(&found, 1), study.judging.margin(), None).conclusion
+        verdict(METRIC, &found, (p_of(&found, 1), Correction::None), study.judging.margin(), None)
+            .conclusion
     }
 
     #[test]
