@@ -85,7 +85,7 @@ fn by_pair_alone(page: &[JudgedComparison], one: &JudgedComparison) -> bool {
 /// The shares of pages with a false direction among the pairs, among the rest, and by the control.
 fn shares(asked: &[String]) -> [f64; 3] {
     let mut noise = Noise::new(asked.len() as u64);
-    let cases = count(50, 1500);
+    let cases = count(50, 400);
     let mut any = [0_u32; 3];
     for _ in 0..cases {
         let page = page(&mut noise, asked, 1.0);
@@ -102,7 +102,7 @@ fn shares(asked: &[String]) -> [f64; 3] {
 
 #[test]
 fn a_page_of_comparisons_has_no_more_false_directions_than_one() {
-    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(count(50, 1500))).sqrt();
+    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(count(50, 400))).sqrt();
     for (what, asked) in [("asked", names()[1..].to_vec()), ("not asked", Vec::new())] {
         let [pairs, rest, control] = shares(&asked);
         println!(
@@ -127,7 +127,7 @@ fn narrowest_half(pairs: &[&JudgedComparison]) -> f64 {
 fn a_difference_that_is_called_detectable_is_found_four_times_in_five() {
     let mut noise = Noise::new(6);
     let asked = names()[1..].to_vec();
-    let cases = count(40, 1000);
+    let cases = count(40, 300);
     let is_found = |noise: &mut Noise, percent: f64| {
         let page = page(noise, &asked, 1.0 + percent / 100.0);
         let is_it = |one: &&JudgedComparison| {
