@@ -21,9 +21,10 @@ mod side_effects;
 
 pub use changes::{Change, changes};
 pub use document::{
-    ConfigSpec, CpuList, DataProfile, EndpointSpec, FileSystemKind, LeastMachine, MediaSpec,
-    ModelSpec, NeighbourSpec, NoiseFloorSpec, ObjectiveSpec, PageCompression, PhaseSpec, Placement,
-    Plan, PoolSpec, PowerCutSpec, Restore, RigKind, RigSpec, Tears, VariantKey, WorkloadSpec,
+    ConfigSpec, CpuList, DataProfile, EndpointSpec, FactorSpec, FileSystemKind, LeastMachine,
+    MediaSpec, ModelSpec, NeighbourSpec, NoiseFloorSpec, ObjectiveSpec, PageCompression, PhaseSpec,
+    Placement, Plan, PoolSpec, PowerCutSpec, Restore, RigKind, RigSpec, Tears, VariantKey,
+    WorkloadSpec,
 };
 pub use experiment::{
     Experiment, Neighbour, Partners, PlannedLoad, PlannedTrial, PlannedWorkload, Variant,

@@ -97,8 +97,12 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
 }
 
 /// Tables of a plan whose keys are names, and the word for an entry.
-const NAMED: [(&str, &str); 3] =
-    [("configs", "configuration"), ("workloads", "workload"), ("data_profiles", "data profile")];
+const NAMED: [(&str, &str); 4] = [
+    ("configs", "configuration"),
+    ("factors", "factor"),
+    ("workloads", "workload"),
+    ("data_profiles", "data profile"),
+];
 
 /// Refuses a name that is nearly one of the plan's: a slip, which would add another.
 fn check_names(plan: &Table, overlay: &Table) -> Result<()> {

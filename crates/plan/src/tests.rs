@@ -16,6 +16,7 @@ use assay_presets::CompressionUnit;
 
 mod compare;
 mod data_profiles;
+mod factors;
 mod hosts;
 mod noise;
 mod objective;

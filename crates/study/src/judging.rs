@@ -1,5 +1,5 @@
-//! The plan's rules for judging, stored in the study's head: baseline, asked pairs, margin, and
-//! configurations that are run twice under two names.
+//! The plan's rules for judging, stored in the study's head: baseline, asked pairs, factors,
+//! margin, and configurations that are run twice under two names.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,9 @@ pub struct Judging {
     /// baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compare: Vec<AskedPair>,
+    /// Factors, the full cross of whose levels the plan runs; empty without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<PlannedFactor>,
     /// Kinds of statement whose percentiles are judged too, by the load's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles_by_statement: Vec<String>,
@@ -42,6 +45,16 @@ pub struct AskedPair {
     /// Data profile of `against`, if different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_data_profile: Option<String>,
+}
+
+/// A factor of a plan, and the configurations of the full cross.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedFactor {
+    pub name: String,
+    /// Levels in the plan's order; the first is the baseline's.
+    pub levels: Vec<String>,
+    /// The level of each configuration of the cross, by its name.
+    pub configs: BTreeMap<String, String>,
 }
 
 impl Judging {

@@ -145,6 +145,11 @@ fn what_the_plan_says_of_judging_is_kept() {
             against_data_profile: Some("small".into()),
             ..AskedPair::default()
         }],
+        factors: vec![PlannedFactor {
+            name: "drive".into(),
+            levels: vec!["plain".into(), "csd".into()],
+            configs: [("on".into(), "plain".into()), ("off".into(), "csd".into())].into(),
+        }],
         percentiles_by_statement: vec!["index_update".into()],
     };
     let head = Study { judging: judging.clone(), ..store.study().unwrap() };

@@ -54,6 +54,7 @@ static NO_JUDGING: Judging = Judging {
     margin_percent: None,
     aa_runs: BTreeMap::new(),
     compare: Vec::new(),
+    factors: Vec::new(),
     percentiles_by_statement: Vec::new(),
 };
 

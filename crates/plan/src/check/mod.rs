@@ -20,7 +20,7 @@ use assay_base::suggest::nearest;
 use assay_load::Schema;
 use assay_study::{LISTED_MAX, RUNS_MAX};
 
-use super::document::{LeastMachine, LoadName, Plan};
+use super::document::{LeastMachine, LoadName, NAME_CHARS_MOST, Plan};
 use super::settings;
 
 /// Checks every key but those of rigs.
@@ -135,7 +135,10 @@ pub(super) fn check_counts(plan: &Plan) -> Result<()> {
 }
 
 fn check_sweep(plan: &Plan) -> Result<()> {
-    ensure!(!plan.configs.is_empty(), "the plan has no configs; add at least [configs.NAME]");
+    ensure!(
+        !plan.configs.is_empty(),
+        "the plan has no configs; add at least [configs.NAME], or [factors]"
+    );
     ensure!(!plan.workloads.is_empty(), "the plan has no workloads; add at least [workloads.NAME]");
     ensure!(
         !plan.threads.is_empty(),
@@ -182,7 +185,7 @@ fn check_names(plan: &Plan) -> Result<()> {
 /// Whether it can stand in tables and paths.
 fn is_plain_name(name: &str) -> bool {
     !name.is_empty()
-        && name.len() <= 64
+        && name.len() <= NAME_CHARS_MOST
         && name.trim() == name
         && !name.contains(|one: char| one == '/' || one.is_control())
 }

@@ -6,10 +6,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use crate::document::{ConfigSpec, NoiseFloorSpec, Plan};
-
-/// Names become directories and table columns, so they have an end.
-const NAME_CHARS_MOST: usize = 64;
+use crate::document::{ConfigSpec, NAME_CHARS_MOST, NoiseFloorSpec, Plan};
 
 /// Suffix of the name of an A/A run.
 const AGAIN: &str = ", again";

@@ -7,6 +7,7 @@
 mod cpu_list;
 mod data_profile;
 mod endpoint;
+mod factor;
 mod least;
 mod media;
 mod model;
@@ -33,6 +34,8 @@ use serde::{Deserialize, Serialize};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, LoadName, VariantKey, VariantSpec};
 pub use endpoint::{EndpointSpec, Restore};
+pub use factor::FactorSpec;
+pub(crate) use factor::NAME_CHARS_MOST;
 pub use least::LeastMachine;
 pub use media::{MediaSpec, Tears};
 pub use model::ModelSpec;
@@ -156,7 +159,12 @@ pub struct Plan {
     pub rig: RigSpec,
     /// Workloads by name.
     pub workloads: IndexMap<String, WorkloadSpec>,
-    /// Configurations by name.
+    /// Factors by name, the full cross of which makes configurations; the first levels are the
+    /// baseline's.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub factors: IndexMap<String, FactorSpec>,
+    /// Configurations by name; in a complete document those of the factors, too.
+    #[serde(default)]
     pub configs: IndexMap<String, ConfigSpec>,
     /// Pairs of configurations that the plan compares, which lead the report. Default: every
     /// configuration against the baseline.

@@ -221,6 +221,7 @@ fn judging(plan: &Plan) -> Judging {
         margin_percent: Some(plan.margin_percent),
         aa_runs,
         compare: plan.compare.clone(),
+        factors: plan.planned_factors(),
         percentiles_by_statement: plan.percentiles_by_statement.clone(),
     }
 }
