@@ -1,4 +1,5 @@
-//! The search for the highest rate that keeps a latency, resolved from the objective of a plan.
+//! The search for the rate at which 95 % of windows keep a latency, resolved from the objective of
+//! a plan.
 
 use anyhow::{Result, bail, ensure};
 use assay_load::capacity::Objective;
@@ -9,7 +10,8 @@ use super::document::ObjectiveSpec;
 const RESOLUTION_PERCENT: f64 = 3.0;
 const RUNS_MAX: u32 = 60;
 
-/// A search for the highest rate that keeps a latency, in the place of a single measurement.
+/// A search for the rate at which 95 % of windows keep a latency, in the place of a single
+/// measurement.
 #[derive(Debug, Clone)]
 pub struct PlannedSearch {
     pub objective: Objective,

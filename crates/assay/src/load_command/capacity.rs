@@ -1,4 +1,4 @@
-//! `assay load WORKLOAD capacity`: the highest rate that meets a latency objective.
+//! `assay load WORKLOAD capacity`: the rate at which 95 % of windows meet a latency objective.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCod
     let show = |step: &SearchStep| drop(writeln!(stdout(), "{}", told(step, percentile)));
     let searched = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
     let capacity = searched.capacity;
-    let (text, is_found) = result(&capacity, options.objective);
+    let (text, is_found) = result(&capacity, options.objective, line.load.schedule.seconds);
     match is_found {
         true => writeln!(stdout(), "{text}")?,
         false => print::note(format_args!("{text}")),
@@ -72,8 +72,15 @@ pub(crate) fn told(step: &SearchStep, percentile: f64) -> String {
     )
 }
 
-/// A line about the result, and whether a rate was found.
-fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
+/// How much windows varied, if it was estimated.
+fn varied(spread: Option<f64>) -> String {
+    spread.map_or_else(String::new, |spread| {
+        format!("; windows varied with a standard deviation of {:.1} %", spread * 100.0)
+    })
+}
+
+/// A line about the result, and whether a rate was found; windows measured for `seconds`.
+fn result(capacity: &Capacity, objective: Objective, seconds: f64) -> (String, bool) {
     let Objective { percentile, ms } = objective;
     let runs = capacity.runs.len();
     let restarts = match capacity.restarts {
@@ -84,10 +91,13 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
         }
     };
     match capacity.found {
-        CapacityFound::Rate { rate, low, high } => (
+        CapacityFound::Rate { rate, low, high, met_share, spread } => (
             format!(
-                "highest rate with p{percentile} of at most {ms} ms: {rate:.0}/s (90 % interval \
-                 {low:.0} to {high:.0}), after {runs} runs{restarts}"
+                "{:.0} % of {seconds} s windows have p{percentile} of at most {ms} ms at \
+                 {rate:.0}/s (90 % interval of this search {low:.0} to {high:.0}{}), after {runs} \
+                 runs{restarts}",
+                met_share * 100.0,
+                varied(spread)
             ),
             true,
         ),
@@ -108,7 +118,7 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
         ),
         CapacityFound::Unsettled { low, high } => (
             format!(
-                "not settled after {runs} runs{restarts}: the rate lies between {low:.0} and \
+                "not settled after {runs} runs{restarts}: the interval is from {low:.0} to \
                  {high:.0}/s; give more --capacity-runs, or a longer --time"
             ),
             false,
@@ -141,13 +151,18 @@ mod tests {
     fn every_end_is_told_in_a_line() {
         let objective = Objective { percentile: 99.0, ms: 10.0 };
         let of = |found| Capacity { objective, found, restarts: 1, runs: Vec::new() };
-        let told = |found| result(&of(found), objective);
-        let (text, is_found) =
-            told(CapacityFound::Rate { rate: 3811.0, low: 3760.2, high: 3859.9 });
-        assert!(
-            text.contains("p99 of at most 10 ms: 3811/s (90 % interval 3760 to 3860)"),
-            "{text}"
-        );
+        let told = |found| result(&of(found), objective, 10.0);
+        let (text, is_found) = told(CapacityFound::Rate {
+            rate: 3811.0,
+            low: 3760.2,
+            high: 3859.9,
+            met_share: 0.95,
+            spread: Some(0.013),
+        });
+        let expected = "95 % of 10 s windows have p99 of at most 10 ms at 3811/s (90 % interval \
+                        of this search 3760 to 3860; windows varied with a standard deviation of \
+                        1.3 %), after";
+        assert!(text.contains(expected), "{text}");
         assert!(is_found && text.contains("restarted once"), "{text}");
         let (text, is_found) = told(CapacityFound::NoneMeets { lowest: 100.0, latency_ms: 14.2 });
         assert!(text.contains("the lowest, 100.0/s, had 14.20 ms") && !is_found, "{text}");

@@ -46,7 +46,7 @@ fn a_plan_with_an_objective_searches_and_stores_what_it_tried() {
         assert!(run["facts"]["during the search"].as_str().unwrap().starts_with("scan, ended"));
     }
     let page = std::fs::read_to_string(world.path("study/report.html")).unwrap();
-    assert!(page.contains("Highest rates that keep p50 at or below"), "the headline says what");
+    assert!(page.contains("Rates at which windows keep p50 at or below"), "the headline says what");
     assert!(page.contains("id=\"capacity\""));
 }
 

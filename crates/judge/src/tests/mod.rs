@@ -6,6 +6,7 @@ mod intervals;
 mod lost_runs;
 mod pairs;
 mod phases;
+mod searches;
 mod tails;
 mod verdicts;
 

@@ -69,7 +69,8 @@ fn stored() -> Results {
     // The same once more on files: no run loads both.
     ran.work = Work::Files { fileio: Fileio::default() };
     let of_files = figures::of(&series, &ran, window);
-    let found = CapacityFound::Rate { rate: 2.0, low: 1.0, high: 3.0 };
+    let found =
+        CapacityFound::Rate { rate: 2.0, low: 1.0, high: 3.0, met_share: 0.95, spread: None };
     let objective = Objective { percentile: 99.0, ms: 10.0 };
     let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };
     let several = servers::summary(&[OfServer {

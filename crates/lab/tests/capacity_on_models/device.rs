@@ -136,17 +136,17 @@ impl Loaded {
         Ok(Tried { purpose, rate, achieved, latency_ms, is_met })
     }
 
-    /// The rate at which runs meet the objective as often as they miss it, in the state in which
-    /// the device is, by so many runs at each of 8 rates. Rests lie between, so that one rate's
+    /// The rate at which this share of runs meets the objective in the present state of the
+    /// device, by `runs` runs at each of 8 rates. Rests lie between, so that one rate's
     /// backlog is not the next one's.
-    pub fn truth(&mut self, [mut low, mut high]: [f64; 2], runs: u32) -> f64 {
+    pub fn met_by(&mut self, share: f64, [mut low, mut high]: [f64; 2], runs: u32) -> f64 {
         for _ in 0..8 {
             let rate = f64::sqrt(low * high);
             let met = (0..runs).filter(|_| {
                 self.rest();
                 self.tried(rate, Purpose::Probe).unwrap().is_met
             });
-            if 2 * met.count() as u32 >= runs { low = rate } else { high = rate }
+            if met.count() as f64 >= share * f64::from(runs) { low = rate } else { high = rate }
         }
         f64::sqrt(low * high)
     }

@@ -45,7 +45,7 @@ fn reports_too_much(found: CapacityFound, kept: f64) -> bool {
 
 /// Rate that the drive keeps in its present state.
 fn kept(drive: &mut Loaded) -> f64 {
-    drive.truth([800.0, 3200.0], count(4, 10))
+    drive.met_by(0.5, [800.0, 3200.0], count(4, 10))
 }
 
 /// A search that halves its bracket and believes what it saw: no run holds what was found, and
@@ -60,7 +60,8 @@ fn stops_at_the_first(prober: &mut dyn Prober) -> CapacityFound {
         let rate = f64::sqrt(low * high);
         if is_met(rate) { low = rate } else { high = rate }
     }
-    CapacityFound::Rate { rate: f64::sqrt(low * high), low, high }
+    let rate = f64::sqrt(low * high);
+    CapacityFound::Rate { rate, low, high, met_share: 0.5, spread: None }
 }
 
 /// Runs on a drive that is filled anew before its garbage collection sets in.

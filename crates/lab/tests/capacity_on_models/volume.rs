@@ -1,7 +1,7 @@
 //! A cloud volume, whose capacity is known: what was paid for.
 
 use assay_load::Result;
-use assay_load::capacity::{CapacityFound, Objective, Prober, Purpose, Search, Tried};
+use assay_load::capacity::{CapacityFound, MET_SHARE, Objective, Prober, Purpose, Search, Tried};
 use assay_presets::{Preset, Scale};
 use assay_testing::{count, is_full};
 
@@ -18,7 +18,8 @@ fn lied_seeds() -> u64 {
     count(1, 5)
 }
 
-const NEAR: f64 = 0.03;
+/// A search leans to lower rates, so that windows meet its rate.
+const NEAR: f64 = 0.06;
 
 /// Pages of 16 KiB, read: fewer bytes than the volume carries, so that its operations are what
 /// limits it.
@@ -47,7 +48,7 @@ type Rates = Vec<[f64; 3]>;
 fn rates(seeds: u64, prober: impl Fn(u64) -> Box<dyn Prober>) -> Rates {
     let searches = (0..seeds).map(|seed| searched(prober(seed).as_mut(), &ASKED, &OPTIONS));
     let rate = |found| match found {
-        CapacityFound::Rate { rate, low, high } => Some([low, rate, high]),
+        CapacityFound::Rate { rate, low, high, .. } => Some([low, rate, high]),
         _ => None,
     };
     searches.filter_map(|capacity| rate(capacity.found)).collect()
@@ -72,13 +73,13 @@ impl Prober for Lies {
 }
 
 #[test]
-fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_95_of_100_seeds() {
+fn the_provisioned_rate_of_a_cloud_volume_is_found_within_six_percent() {
     let (seeds, near_min, covered_min) = seeds();
-    let truth = Loaded::new(ASKED, 1000).truth([2500.0, 3500.0], count(20, 60));
+    let truth = Loaded::new(ASKED, 1000).met_by(MET_SHARE, [2500.0, 3500.0], count(20, 60));
     let found = rates(seeds, |seed| Box::new(Loaded::new(ASKED, seed)));
     let (near_it, covered) = (near(&found, provisioned()), covering(&found, truth));
     println!(
-        "{} operations/s provisioned, half of all runs meet the objective at {truth:.0}: \
+        "{} operations/s provisioned, 95 % of runs meet the objective at {truth:.0}: \
          near {near_it}, covered {covered} of {seeds}",
         provisioned()
     );
@@ -92,7 +93,7 @@ fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_95_of
     let narrowed_covers = covering(&narrowed, truth);
     assert!(!is_full() || narrowed_covers < covered_min, "{narrowed:.0?}");
     // and a load that does less than it says finds more than there is.
-    let lied = rates(lied_seeds(), |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
+    let lied = rates(lied_seeds(), |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.85)));
     assert!(!lied.is_empty(), "a lie is believed");
     assert_eq!((near(&lied, provisioned()), covering(&lied, truth)), (0, 0), "{lied:.0?}");
 }

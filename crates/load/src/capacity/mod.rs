@@ -1,14 +1,18 @@
-//! The highest rate that meets a latency objective, found by runs at successive rates.
+//! The rate that 95 % of windows meet under a latency objective, found by runs at successive
+//! rates.
 //!
-//! Doubling and halving brackets the capacity. Each further run is at the rate at which, by all
-//! runs so far, meeting and missing the objective are equally likely, until the interval is as
-//! narrow as required. If the runs point beyond the bracket, it is made anew there. Overload leaves
-//! traces (a backlog of dirty pages, a drive's garbage collection, a cold pool): after a missed
-//! run, the load rests at a rate that was met until that is met again. At the end the lower end of
-//! the interval must hold in most of three more runs, and in the last of them; if that one missed,
-//! in one more. If it does not hold, or if clearly lower rates miss where higher ones met, the
-//! state has changed: everything learned is dropped, and the search restarts below. So a fresh
-//! drive's rate is not reported for a used one's.
+//! A window's capacity varies from run to run, and wanders. Doubling and halving brackets it. Each
+//! further run is at a rate that, by all runs so far, a window meets with a probability of one half
+//! or of 85 %: the first locate the capacity, the second show how much it varies. The search ends
+//! when the interval of the rate that 95 % of windows meet is as narrow as required, or as the
+//! variation between windows warrants. If the runs point beyond the bracket, it is made anew there.
+//! Overload leaves traces (a backlog of dirty pages, a drive's garbage collection, a cold pool):
+//! after a missed run, the load rests at a rate that was met until that is met again. At the end
+//! the reported rate must hold in most of three more runs, and in the last of them; if that one
+//! missed, in one more. If it does not hold, the search goes on with what these runs say; if none
+//! of them met the objective, or if clearly lower rates miss where higher ones met, the state has
+//! changed: everything learned is dropped, and the search restarts below. So a fresh drive's rate
+//! is not reported for a used one's.
 //!
 //! The search runs on a [`Prober`]: a real server, or anything else that runs at a rate and reports
 //! the result.
@@ -18,6 +22,8 @@ mod posterior;
 mod run;
 #[cfg(test)]
 mod simulated_tests;
+#[cfg(test)]
+mod wander_tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +52,8 @@ pub struct Search {
     pub rate_min: f64,
     /// The highest rate tried.
     pub rate_max: f64,
-    /// Half the width of the final interval, as a share of the rate.
+    /// Half the width of the final interval, as a share of the rate. Where windows vary by more,
+    /// each side of the interval may be twice their standard deviation.
     pub resolution: f64,
     /// The most runs, without those that let the server rest.
     pub runs_max: u32,
@@ -82,8 +89,23 @@ pub struct Tried {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum CapacityFound {
-    /// The highest rate that meets the objective, with its 90 % interval; its lower end held.
-    Rate { rate: f64, low: f64, high: f64 },
+    /// A rate that held, with the 90 % interval of the search.
+    Rate {
+        /// A window at another time meets the objective at this rate with the probability
+        /// `met_share`.
+        rate: f64,
+        /// The lower end of the interval of the rate that this share of windows meets.
+        low: f64,
+        /// Its upper end.
+        high: f64,
+        /// 0.5 in records of searches that looked for the rate that half of the windows meet.
+        #[serde(default = "half")]
+        met_share: f64,
+        /// Standard deviation of ln capacity between windows, wander included. Older searches did
+        /// not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spread: Option<f64>,
+    },
     /// No rate met the objective.
     NoneMeets {
         /// The lowest rate tried.
@@ -103,6 +125,10 @@ pub enum CapacityFound {
         /// The upper end.
         high: f64,
     },
+}
+
+fn half() -> f64 {
+    0.5
 }
 
 /// A complete search.
@@ -137,12 +163,22 @@ pub trait Prober {
 /// The most rests after a miss, and their rate as a share of the last rate that was met.
 const RESTS_MAX: u32 = 3;
 const REST_SHARE: f64 = 0.5;
-/// Number of runs at the lower end of the interval, and how many of them must meet the objective.
+/// Share of windows that meet the objective at the reported rate.
+pub const MET_SHARE: f64 = 0.95;
+/// Probabilities of meeting the objective at which the search probes in turn: of a location and a
+/// spread, runs near the middle show the first, and runs away from it the second; few runs at the
+/// upper rate miss, and need a rest.
+const PROBED: [f64; 2] = [0.5, 0.85];
+/// Half the width of the interval, in standard deviations between windows, that suffices where
+/// windows vary by more than the resolution: to halve it takes four times as many runs.
+const SPREADS_WIDE: f64 = 2.0;
+/// Number of runs at the found rate, and how many of them must meet the objective.
 const HOLDS: u32 = 3;
 const HELD_MIN: u32 = 2;
-/// Ratio to a higher rate that was met above which a miss means a changed state, and the number of
-/// such misses.
+/// Ratio to a higher rate that was met above which a miss means a changed state, in addition in
+/// standard deviations between windows, and the number of such misses.
 const CHANGED_RATIO: f64 = 1.05;
+const CHANGED_SPREADS: f64 = 3.0;
 const CHANGED_MIN: u32 = 3;
 /// First rate after a restart, as a share of the rate that did not hold.
 const RESTART_SHARE: f64 = 0.7;
@@ -150,6 +186,11 @@ const RESTART_SHARE: f64 = 0.7;
 const DOUBT: f64 = 1.5;
 /// Share of the highest possible capacity at which the interval counts as reaching beyond it.
 const AT_TOP: f64 = 0.98;
+/// Width of the interval after the holding runs, relative to the required one, that still ends the
+/// search.
+const HELD_WIDTH: f64 = 1.5;
+/// Length of a rest, as a share of a probing run.
+const REST_LENGTH: f64 = 0.5;
 /// Quantiles at the ends of the interval.
 const ENDS: [f64; 2] = [0.05, 0.95];
 
@@ -160,8 +201,9 @@ pub fn search(
     options: &Search,
     shown: &dyn Fn(&SearchStep),
 ) -> Result<Capacity> {
-    let outlook = Outlook::new();
-    let mut searching = Searching { prober, options, shown, runs: Vec::new(), used: 0, outlook };
+    let outlook = Outlook::new(options.resolution);
+    let mut searching =
+        Searching { prober, options, shown, runs: Vec::new(), used: 0, learned: 0, outlook };
     let (mut start, mut restarts) = (options.start, 0);
     let found = loop {
         match searching.epoch(start)? {
@@ -180,7 +222,7 @@ pub fn search(
 /// interval ends within `resolution` on either side; at most `runs_max` runs count.
 #[must_use]
 pub fn runs_expected(resolution: f64, runs_max: u32) -> u32 {
-    Outlook::new().runs_left(resolution, runs_max)
+    Outlook::new(resolution).runs_left(runs_max)
 }
 
 /// The end of a search between two restarts.
@@ -197,6 +239,57 @@ enum Bracket {
     Done(CapacityFound),
 }
 
+/// The rate that [`MET_SHARE`] of windows meet, as far as a posterior shows it.
+struct Estimate {
+    low: f64,
+    high: f64,
+    spread: f64,
+}
+
+impl Estimate {
+    fn of(posterior: &Posterior) -> Estimate {
+        let [low, high] = ENDS.map(|end| posterior.quantile(MET_SHARE, end));
+        Estimate { low, high, spread: posterior.spread() }
+    }
+
+    /// Returns true if the interval is at most `times` as wide as a search is to end with.
+    fn is_within(&self, resolution: f64, times: f64) -> bool {
+        self.high / self.low <= 1.0 + 2.0 * times * wide_enough(resolution, self.spread)
+    }
+
+    fn found(&self, posterior: &Posterior) -> CapacityFound {
+        CapacityFound::Rate {
+            rate: posterior.predicted(MET_SHARE),
+            low: self.low,
+            high: self.high,
+            met_share: MET_SHARE,
+            spread: Some(self.spread),
+        }
+    }
+}
+
+/// Half the width of the interval that a search ends with, as a share of the rate.
+fn wide_enough(resolution: f64, spread: f64) -> f64 {
+    resolution.max(SPREADS_WIDE * spread)
+}
+
+/// The result of holding runs.
+struct Held {
+    met: u32,
+    is_last_met: bool,
+}
+
+impl Held {
+    fn add(&mut self, tried: Tried) {
+        self.met += u32::from(tried.is_met);
+        self.is_last_met = tried.is_met;
+    }
+
+    fn is_enough(&self) -> bool {
+        self.is_last_met && self.met >= HELD_MIN
+    }
+}
+
 struct Searching<'a> {
     prober: &'a mut dyn Prober,
     options: &'a Search,
@@ -204,6 +297,8 @@ struct Searching<'a> {
     runs: Vec<Tried>,
     /// Number of runs that count.
     used: u32,
+    /// Number of runs that the posterior of this epoch has seen, or that precede it.
+    learned: usize,
     outlook: Outlook,
 }
 
@@ -217,8 +312,8 @@ impl Searching<'_> {
     /// Runs, updates the posterior, and then reports the run.
     fn learn(&mut self, rate: f64, purpose: Purpose, posterior: &mut Posterior) -> Result<Tried> {
         let tried = self.make(rate, purpose)?;
-        posterior.learn(rate, tried.is_met);
-        self.outlook.narrowed(ENDS.map(|end| posterior.quantile(end)), purpose);
+        self.catch_up(posterior);
+        self.outlook.narrowed(&Estimate::of(posterior), purpose);
         self.show(tried);
         Ok(tried)
     }
@@ -232,7 +327,7 @@ impl Searching<'_> {
 
     fn show(&self, tried: Tried) {
         let most = self.options.runs_max.saturating_sub(self.used);
-        let runs_left = self.outlook.runs_left(self.options.resolution, most);
+        let runs_left = self.outlook.runs_left(most);
         (self.shown)(&SearchStep { tried, runs: self.runs.len() as u32, runs_left });
     }
 
@@ -240,63 +335,82 @@ impl Searching<'_> {
         self.used >= self.options.runs_max
     }
 
+    /// Updates the posterior with all runs that it has not seen; rests take time alone.
+    fn catch_up(&mut self, posterior: &mut Posterior) {
+        for run in &self.runs[self.learned..] {
+            match run.purpose {
+                Purpose::Rest => posterior.pass(REST_LENGTH),
+                Purpose::Probe | Purpose::Hold => {
+                    posterior.pass(1.0);
+                    posterior.learn(run.rate, run.is_met);
+                }
+            }
+        }
+        self.learned = self.runs.len();
+    }
+
     fn epoch(&mut self, start: f64) -> Result<Epoch> {
-        let first = self.runs.len();
-        self.outlook = Outlook::new();
+        self.learned = self.runs.len();
+        self.outlook = Outlook::new(self.options.resolution);
         let (low, high) = match self.bracket(start)? {
             Bracket::Between(low, high) => (low, high),
             Bracket::Done(found) => return Ok(Epoch::Done(found)),
         };
         let mut posterior = Posterior::between(low / DOUBT, high * DOUBT);
-        for run in self.runs[first..].iter().filter(|run| run.purpose != Purpose::Rest) {
-            posterior.learn(run.rate, run.is_met);
-        }
         let (mut met, mut highest_met, mut contradictions) = (low, low, 0);
-        loop {
-            let [below, above] = ENDS.map(|end| posterior.quantile(end));
+        for probability in PROBED.into_iter().cycle() {
+            self.catch_up(&mut posterior);
             let top = high * DOUBT;
-            if above > top * AT_TOP && top < self.options.rate_max && !self.is_used_up() {
+            let reaches = posterior.quantile(0.5, ENDS[1]);
+            if reaches > top * AT_TOP && top < self.options.rate_max && !self.is_used_up() {
                 return Ok(Epoch::Beyond(top));
             }
-            let is_narrow = above / below <= 1.0 + 2.0 * self.options.resolution;
-            if is_narrow && !self.holds(below, &mut posterior)? {
-                self.rest(met)?;
-                return Ok(self.anew(below, above));
-            }
-            // The holding runs update the posterior too, and may have widened the interval.
-            let [below, above] = ENDS.map(|end| posterior.quantile(end));
-            if is_narrow && above / below <= 1.0 + 3.0 * self.options.resolution {
-                let rate = posterior.quantile(0.5);
-                return Ok(Epoch::Done(CapacityFound::Rate { rate, low: below, high: above }));
+            if Estimate::of(&posterior).is_within(self.options.resolution, 1.0) {
+                let rate = posterior.predicted(MET_SHARE);
+                let held = self.holds(rate, &mut posterior)?;
+                let estimate = Estimate::of(&posterior);
+                // The holding runs update the posterior too, and may have widened the interval.
+                if held.is_enough() && estimate.is_within(self.options.resolution, HELD_WIDTH) {
+                    return Ok(Epoch::Done(estimate.found(&posterior)));
+                }
+                if !held.is_enough() {
+                    self.rest(met)?;
+                    if held.met == 0 {
+                        return Ok(self.anew(rate, estimate.high));
+                    }
+                }
             }
             if self.is_used_up() {
-                return Ok(Epoch::Done(CapacityFound::Unsettled { low: below, high: above }));
+                let Estimate { low, high, .. } = Estimate::of(&posterior);
+                return Ok(Epoch::Done(CapacityFound::Unsettled { low, high }));
             }
-            let rate = posterior.quantile(0.5);
+            self.catch_up(&mut posterior);
+            let rate = posterior.predicted(probability);
             if self.learn(rate, Purpose::Probe, &mut posterior)?.is_met {
                 (met, highest_met) = (rate, highest_met.max(rate));
                 continue;
             }
             self.rest(met)?;
-            contradictions += u32::from(rate * CHANGED_RATIO < highest_met);
+            let ratio = CHANGED_RATIO.max((CHANGED_SPREADS * posterior.spread()).exp());
+            contradictions += u32::from(rate * ratio < highest_met);
             if contradictions >= CHANGED_MIN {
-                return Ok(self.anew(rate, above));
+                return Ok(self.anew(rate, highest_met));
             }
         }
+        unreachable!("the cycle has no end")
     }
 
-    /// Returns true if most of several more runs at `rate` meet the objective, and the last one
-    /// does: a changing state shows in the last runs. After a last miss, one more run decides.
-    fn holds(&mut self, rate: f64, posterior: &mut Posterior) -> Result<bool> {
-        let (mut held, mut last) = (0, false);
+    /// Runs at `rate` several more times: a changing state shows in the last runs. After a last
+    /// miss, one more run decides.
+    fn holds(&mut self, rate: f64, posterior: &mut Posterior) -> Result<Held> {
+        let mut held = Held { met: 0, is_last_met: false };
         for _ in 0..HOLDS {
-            last = self.learn(rate, Purpose::Hold, posterior)?.is_met;
-            held += u32::from(last);
+            held.add(self.learn(rate, Purpose::Hold, posterior)?);
         }
-        if !last && held >= HELD_MIN {
-            last = self.learn(rate, Purpose::Hold, posterior)?.is_met;
+        if !held.is_last_met && held.met >= HELD_MIN {
+            held.add(self.learn(rate, Purpose::Hold, posterior)?);
         }
-        Ok(last && held >= HELD_MIN)
+        Ok(held)
     }
 
     /// Restarts the search below `rate` if there are runs left.

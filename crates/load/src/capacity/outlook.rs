@@ -1,17 +1,15 @@
 //! The expected number of further runs of a search: an estimate for display alone.
 
-use super::{DOUBT, HOLDS, Purpose};
+use super::{DOUBT, Estimate, HOLDS, Purpose, wide_enough};
 
-/// Runs that halve the interval, fitted to searches on simulated queues.
-const RUNS_PER_HALVING: f64 = 2.5;
-/// Additional runs of each of the last halvings at a resolution of [`SLOW_AT`], where chance is as
-/// wide as the rest of the interval; they shrink with the square of the resolution. Fitted
-/// likewise.
-const SLOW_RUNS: f64 = 13.5;
-const SLOW_HALVINGS: f64 = 2.0;
-const SLOW_AT: f64 = 0.015;
-/// Factor for rests: about half of the counted runs miss, and a rest follows each miss.
-const WITH_RESTS: f64 = 1.5;
+/// Runs that halve the interval while it is wide, fitted to searches on simulated queues.
+const RUNS_PER_HALVING: f64 = 1.5;
+/// Runs in which chance alone narrows the interval to [`SLOW_AT`] on either side; the narrower the
+/// final interval, the more of them. Fitted likewise.
+const SLOW_RUNS: f64 = 18.0;
+const SLOW_AT: f64 = 0.03;
+/// Factor for rests: about a third of the counted runs miss, and a rest follows each miss.
+const WITH_RESTS: f64 = 1.33;
 /// Runs until there is a bracket, and its expected width.
 const BRACKET_RUNS: f64 = 3.0;
 const BRACKET_RATIO: f64 = 2.0;
@@ -19,34 +17,41 @@ const BRACKET_RATIO: f64 = 2.0;
 /// The rest of a search before its next restart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outlook {
+    resolution: f64,
     bracket_runs: f64,
     /// Upper end of the interval divided by its lower end.
     ratio: f64,
+    /// Half the width to end with, as a share of the rate.
+    wide_enough: f64,
     holds_left: u32,
 }
 
 impl Outlook {
-    /// The outlook before the first run.
-    pub(super) fn new() -> Outlook {
+    /// The outlook before the first run of a search with this resolution.
+    pub(super) fn new(resolution: f64) -> Outlook {
         let ratio = BRACKET_RATIO * DOUBT * DOUBT;
-        Outlook { bracket_runs: BRACKET_RUNS, ratio, holds_left: HOLDS }
+        let (bracket_runs, holds_left) = (BRACKET_RUNS, HOLDS);
+        Outlook { resolution, bracket_runs, ratio, wide_enough: resolution, holds_left }
     }
 
-    /// Records the interval after a run in the bracket.
-    pub(super) fn narrowed(&mut self, [below, above]: [f64; 2], purpose: Purpose) {
+    /// Records the estimate after a run in the bracket.
+    pub(super) fn narrowed(&mut self, estimate: &Estimate, purpose: Purpose) {
         self.bracket_runs = 0.0;
-        self.ratio = above / below;
+        self.ratio = estimate.high / estimate.low;
+        self.wide_enough = wide_enough(self.resolution, estimate.spread);
         self.holds_left = match purpose {
             Purpose::Hold => self.holds_left.saturating_sub(1),
             Purpose::Probe | Purpose::Rest => HOLDS,
         };
     }
 
-    /// Expected number of runs, rests included, until the interval is within `resolution` on either
-    /// side and has held; at most `most` runs count.
-    pub(super) fn runs_left(&self, resolution: f64, most: u32) -> u32 {
-        let halvings = (self.ratio.ln() / (1.0 + 2.0 * resolution).ln()).log2().max(0.0);
-        let slow = SLOW_RUNS * (SLOW_AT / resolution).powi(2) * halvings.min(SLOW_HALVINGS);
+    /// Expected number of runs, rests included, until the interval is narrow enough and its rate
+    /// has held; at most `most` runs count.
+    pub(super) fn runs_left(&self, most: u32) -> u32 {
+        let halvings = (self.ratio.ln() / (1.0 + 2.0 * self.wide_enough).ln()).log2().max(0.0);
+        // The inverse square of the interval grows in proportion to the runs.
+        let slow =
+            SLOW_RUNS * (SLOW_AT / self.wide_enough).sqrt() * (1.0 - 0.25_f64.powf(halvings));
         let narrowing = self.bracket_runs + halvings * RUNS_PER_HALVING + slow;
         // Holding runs are usually met, and need no rest.
         let holding = f64::from(self.holds_left);

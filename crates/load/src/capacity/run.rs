@@ -4,14 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{
-    Capacity, CapacityFound, Objective, Prober, Purpose, Search, SearchStep, Tried, search,
+    Capacity, CapacityFound, Objective, Prober, Purpose, REST_LENGTH, Search, SearchStep, Tried,
+    search,
 };
 use crate::error::{Error, Result};
 use crate::outcome::LoadOutcome;
 use crate::schedule::{Arrivals, Pace, Schedule};
 
-/// Length of a rest, as a share of a probing run.
-const REST_LENGTH: f64 = 0.5;
 /// Share of the planned events that a run must complete.
 const DONE_SHARE_MIN: f64 = 0.98;
 /// Events that must lie above a percentile to estimate it.
@@ -34,8 +33,7 @@ pub struct CapacityRun<'a> {
 #[derive(Debug)]
 pub struct Searched {
     pub capacity: Capacity,
-    /// The last run that held at the lower end of the interval, if a rate was found; otherwise the
-    /// last run tried.
+    /// The last run that held at the found rate, if a rate was found; otherwise the last run tried.
     pub outcome: LoadOutcome,
 }
 
@@ -50,7 +48,8 @@ impl Searched {
     }
 }
 
-/// Finds the highest rate that meets `objective`. Starts at half of a closed loop's throughput, and
+/// Finds the rate that [`MET_SHARE`](super::MET_SHARE) of windows as long as the schedule's meet
+/// under `objective`. Starts at half of a closed loop's throughput, and
 /// tries no rate above twice of it.
 ///
 /// # Errors

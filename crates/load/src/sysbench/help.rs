@@ -24,7 +24,7 @@ pub fn help() -> String {
          Load from two hosts at once, which share threads and rate (docs/how-to/hosts.md):\n  \
          assay load oltp_read_write --host=ann@load1 --host=ann@load2 --threads=64 \
          --mysql-host=db1 … run\n\n\
-         capacity finds the highest rate that meets a latency objective, by runs in open loop:\n  \
+         capacity finds the rate at which 95 % of runs meet a latency objective, in open loop:\n  \
          assay load oltp_write_only --threads=64 --objective-ms=10 --time=10 … capacity\n\n\
          Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` \
          repairs them: an exact\n\

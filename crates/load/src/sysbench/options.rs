@@ -193,7 +193,8 @@ pub(super) const OPTIONS: &[Opt] = options! {
         own objective_ms, V("MS"), "10",
             "the percentile of the response times must be at most this";
         own objective_percentile, V("P"), "99", "which percentile";
-        own resolution, V("PERCENT"), "3", "half the width of the interval to end with";
+        own resolution, V("PERCENT"), "3",
+            "half the width of the interval to end with; wider where runs vary by more";
         own capacity_runs, N, "60", "most runs";
     }
     RUN {

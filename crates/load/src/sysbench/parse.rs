@@ -22,7 +22,7 @@ pub enum SysbenchCommand {
     Prewarm,
     /// Load.
     Run,
-    /// Find the highest rate that meets an objective.
+    /// Find the rate at which 95 % of windows meet an objective.
     Capacity,
     /// Drop the tables.
     Cleanup,

@@ -118,8 +118,8 @@ pub struct Plan {
     /// Events per second of single workloads, by name, in the place of `rate`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workload_rates: BTreeMap<String, f64>,
-    /// The latency to keep: each run is then a search for the highest rate that keeps it, made of
-    /// runs of `seconds` each.
+    /// The latency to keep: each run is then a search for the rate at which 95 % of windows of
+    /// `seconds` keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveSpec>,
     /// How events of a fixed rate are spaced.

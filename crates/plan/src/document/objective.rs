@@ -1,5 +1,5 @@
-//! The objective of a plan: a latency to keep. Each run is then a search for the highest rate that
-//! keeps it.
+//! The objective of a plan: a latency to keep. Each run is then a search for the rate at which
+//! 95 % of windows keep it.
 
 use assay_study::Happening;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,8 @@ pub struct ObjectiveSpec {
     /// The 99.9th percentile, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ms: Option<f64>,
-    /// Half the width that the interval is to have, per cent of the rate. Default: 3.
+    /// Half the width that the interval is to have, per cent of the rate; twice the standard
+    /// deviation between windows suffices. Default: 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_percent: Option<f64>,
     /// The most runs of a search, those that let the server rest not counted. Default: 60.

@@ -44,7 +44,7 @@ fn answered(study: &Study, judgement: &Judgement) -> String {
         Some(objective) => {
             let kept = capacity::in_words(objective);
             let verdict = verdict(study, judgement, Begin::AfterColon);
-            format!("Highest rates that keep {kept}: {verdict}")
+            format!("Rates at which windows keep {kept}: {verdict}")
         }
     }
 }

@@ -223,10 +223,7 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
                 format!("{what} above or below {base}")
             }
             Some(objective) => {
-                format!(
-                    "Highest rate with {}, above or below {base}",
-                    capacity::in_words(objective)
-                )
+                format!("Rate with {}, above or below {base}", capacity::in_words(objective))
             }
         },
         caption: format!(

@@ -1,30 +1,43 @@
-//! The highest rates that keep the plan's objective: what the searches found, and how long they
+//! The rates at which windows keep the plan's objective: what the searches found, and how long they
 //! took.
 
 use assay_judge::summary::RepeatGroup;
+use assay_judge::{FoundRate, over_searches};
 use assay_study::{Capacity, CapacityFound, Objective, Purpose, Study, Trial};
 
 use crate::comparisons::questions::is_aa_run;
 use crate::figures::format::{figure, rate};
 use crate::tables::worth::{self, NONE, Table};
 
-const COLUMNS: [(&str, &str); 5] = [
-    ("highest rate, /s", "{events} per second that keep the objective, mean over the repeats"),
+const COLUMNS: [(&str, &str); 6] = [
+    (
+        "rate, /s",
+        "{events} per second at which the share of windows in the next column keeps the \
+         objective; geometric mean of the repeats",
+    ),
+    (
+        "windows within",
+        "share of windows, as long as those of the search, that keep the objective at this rate",
+    ),
     (
         "90 % interval, /s",
-        "where one search puts it: the lowest of the lower ends to the highest of the upper ends",
+        "of one search its own; of several the wider of the mean of theirs and Student's t over \
+         their log rates",
     ),
     (
         "latency there, ms",
-        "the objective's percentile in the last run that held at the lower end of the interval",
+        "the objective's percentile in the last run that held, mean of the searches",
     ),
     ("runs", "runs of all searches, those that let the server rest included"),
     (
         "restarts",
         "how often a search began again, because what it had found did not hold: the state of \
-        server or drive had changed",
+         server or drive had changed",
     ),
 ];
+
+/// Share of windows within the objective at the rate that searches of earlier versions found.
+const HALF: f64 = 0.5;
 
 /// The objective of a study's searches; nothing where it made none.
 pub(crate) fn objective(study: &Study) -> Option<Objective> {
@@ -46,12 +59,21 @@ pub(crate) fn table(study: &Study, groups: &[RepeatGroup<'_>]) -> Option<Table> 
     let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
     let events = study.events();
     let mut notes = vec![format!(
-        "Each search looks for the highest rate of {} that keeps {}, counted from when {} was \
-        due. The other figures come from the last run of each search that met the objective.",
+        "Each search looks for a rate of {} at which windows keep {}, counted from when {} was \
+         due. The other figures come from the last run of each search that met the objective. The \
+         intervals include how capacity varied during the searches, not changes that take longer; \
+         repeats on other days show those.",
         events.many(),
         in_words(objective),
         events.one()
     )];
+    if shares(study).any(|share| share <= HALF) {
+        notes.push(
+            "Rates with 50 % of windows within were found by an earlier version of Assay: half of \
+             the windows miss the objective there. Search again for the rate that 95 % meet."
+                .into(),
+        );
+    }
     notes.extend(unfound(study));
     Table::of(study, columns, rows.collect(), notes)
 }
@@ -62,27 +84,46 @@ fn fields(group: &RepeatGroup<'_>) -> Option<Vec<String>> {
     if searches.is_empty() {
         return None;
     }
-    let found: Vec<(f64, f64, f64)> = searches
-        .iter()
-        .filter_map(|one| match one.found {
-            CapacityFound::Rate { rate, low, high } => Some((rate, low, high)),
-            _ => None,
-        })
-        .collect();
-    let mean = found.iter().map(|one| one.0).sum::<f64>() / found.len() as f64;
-    let low = found.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
-    let high = found.iter().map(|one| one.2).fold(0.0, f64::max);
-    let is_any = !found.is_empty();
-    let shown = |text: String| if is_any { text } else { NONE.to_owned() };
+    let found: Vec<FoundRate> = searches.iter().filter_map(|one| of_search(one)).collect();
+    let mut of_each: Vec<f64> = searches.iter().filter_map(|one| share(one)).collect();
+    of_each.dedup();
+    // Rates of different shares have no mean.
+    let over = over_searches(&found).filter(|_| of_each.len() == 1);
+    let shown = |text: &dyn Fn(FoundRate) -> String| over.map_or(NONE.to_owned(), text);
     let held: Vec<f64> = searches.iter().filter_map(|one| held_ms(one)).collect();
     let latency = held.iter().sum::<f64>() / held.len() as f64;
     Some(vec![
-        shown(rate(mean)),
-        shown(format!("{}–{}", rate(low), rate(high))),
+        shown(&|over| rate(over.rate)),
+        of_each
+            .iter()
+            .map(|share| format!("{:.0} %", share * 100.0))
+            .collect::<Vec<_>>()
+            .join(", "),
+        shown(&|over| format!("{}–{}", rate(over.low), rate(over.high))),
         if held.is_empty() { NONE.to_owned() } else { figure(latency) },
         searches.iter().map(|one| one.runs.len()).sum::<usize>().to_string(),
         searches.iter().map(|one| one.restarts).sum::<u32>().to_string(),
     ])
+}
+
+fn of_search(capacity: &Capacity) -> Option<FoundRate> {
+    match capacity.found {
+        CapacityFound::Rate { rate, low, high, .. } => Some(FoundRate { rate, low, high }),
+        _ => None,
+    }
+}
+
+/// The share of windows that keep the objective at the found rate.
+fn share(capacity: &Capacity) -> Option<f64> {
+    match capacity.found {
+        CapacityFound::Rate { met_share, .. } => Some(met_share),
+        _ => None,
+    }
+}
+
+/// The shares of all searches of a study.
+fn shares(study: &Study) -> impl Iterator<Item = f64> {
+    study.trials.iter().filter_map(|trial| share(trial.capacity.as_ref()?))
 }
 
 /// The latency of the last run that held.
@@ -109,7 +150,7 @@ fn unfound(study: &Study) -> Vec<String> {
                 rate(highest)
             ),
             CapacityFound::Unsettled { low, high } => format!(
-                "not settled after {} runs: the rate lies between {} and {}/s; raise runs_max or \
+                "not settled after {} runs: the interval is from {} to {}/s; raise runs_max or \
                 seconds",
                 capacity.runs.len(),
                 rate(low),

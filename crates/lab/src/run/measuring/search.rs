@@ -1,4 +1,4 @@
-//! A run with an objective: the search for the highest rate that keeps it.
+//! A run with an objective: the search for the rate at which windows keep it.
 
 use std::time::Instant;
 

@@ -22,7 +22,7 @@ pub(crate) fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
 
 /// The rate that a search found and its interval.
 pub(crate) fn capacity(capacity: &Capacity) -> Results {
-    let CapacityFound::Rate { rate, low, high } = capacity.found else { return Results::new() };
+    let CapacityFound::Rate { rate, low, high, .. } = capacity.found else { return Results::new() };
     let named = [
         (metric!("capacity_per_s"), rate),
         (metric!("capacity_low_per_s"), low),

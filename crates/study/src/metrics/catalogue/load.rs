@@ -82,9 +82,10 @@ pub(super) const TOTALS: &[MetricEntry] = metrics! { Load:
         column(More 17 "target" PerSecond "planned rate of {events}");
     result "achieved_rate", PerSecond, "rate reached",
         column(More 18 "achieved" PerSecond "achieved rate of {events}");
-    result "capacity_per_s", PerSecond, "highest rate within the objective", better_higher(),
+    result "capacity_per_s", PerSecond, "rate within the objective", better_higher(),
         column(More 30 "capacity" PerSecond
-            "highest rate of {events} that keeps the plan's latency objective");
-    result "capacity_low_per_s", PerSecond, "lower end of its 90 % interval";
-    result "capacity_high_per_s", PerSecond, "upper end of its 90 % interval";
+            "rate of {events} within the plan's latency objective; the section Capacity says in \
+            which share of windows");
+    result "capacity_low_per_s", PerSecond, "lower end of the search's 90 % interval";
+    result "capacity_high_per_s", PerSecond, "upper end of the search's 90 % interval";
 };
