@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::difference::chain::{Chain, chains};
 use crate::difference::comparison::{JudgedComparison, Undecided, baseline_of};
+use crate::difference::effects::{Effects, effects};
 use crate::difference::family::{Member, decided};
 use crate::difference::level::{ThroughputLevel, levels};
 use crate::difference::noise::{AaRuns, NoiseFloor};
@@ -44,6 +45,8 @@ pub struct Judgement {
     /// Shares of each factor for pairs that differ in several and have configurations between them,
     /// in the order of the comparisons.
     pub chains: Vec<Chain>,
+    /// Effects of factors, where configurations are a full cross of several.
+    pub effects: Vec<Effects>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
     /// Whether throughput had settled, by all runs of a configuration and workload together, where
@@ -100,6 +103,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         levels: levels(&comparable(&trials), &aa_runs),
         comparisons: comparisons(study, &trials, &aa_runs, margin),
         chains: chains(study, &trials, &aa_runs, margin),
+        effects: effects(study, &trials, &metrics(study), &aa_runs, margin),
         trials: of_trials,
         phases: judged(store, study)?,
         recoveries: recoveries(study),

@@ -40,7 +40,7 @@ use charts::{highlights, series, tails, timeline};
 use first_screen::one_line;
 use input::Input;
 use page::PageInput;
-use tables::{csv, paper, phases, power_cuts, verdicts, worth, write_path};
+use tables::{csv, effects, paper, phases, power_cuts, verdicts, worth, write_path};
 
 /// Bytes for series in the page: 10 MB less Plotly's 4.7 MB and the rest of a large study.
 const SERIES_BUDGET: usize = 4_200_000;
@@ -181,6 +181,7 @@ fn write_tables(
         write("power_cuts.csv", &|file| power_cuts::write_table(file, study))?;
     }
     write("steps.csv", &|file| verdicts::write_steps(file, judgement))?;
+    write("effects.csv", &|file| effects::write_effects(file, judgement))?;
     write("statements.csv", &|file| verdicts::write_statements(file, judgement))
 }
 

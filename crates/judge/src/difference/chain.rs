@@ -2,20 +2,21 @@
 //! differ in fewer, through configurations of the same study.
 //!
 //! A chain changes each factor once and none back, so the ratios of its steps multiply to that of
-//! the whole. The share of a factor holds for this order: where factors interact, another order
-//! gives other shares.
+//! the whole. The share of a factor depends on the order of the steps where factors interact, so a
+//! study that has several orders gives the mean over them, which multiplies to the whole too.
 
 use std::collections::BTreeSet;
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
+use crate::difference::orders::{Orders, OverOrders};
 use crate::difference::pairs::{Pair, Side, all};
 use crate::difference::runs::over;
+use crate::difference::steps::WeightedStep;
+use crate::difference::taken::{CountedBytes, Taken};
 use crate::reconcile::factors;
-use crate::summary::{RepeatGroup, groups};
 use crate::trial::measured::Measured;
-use assay_study::metrics::metric;
-use assay_study::{Config, Study, Trial, TrialKey};
+use assay_study::{Config, Study, TrialKey};
 
 /// A pair in steps.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,16 +42,21 @@ pub struct Step {
     pub throughput: Option<JudgedComparison>,
     /// Bytes for each transaction, where all configurations of the chain count them.
     pub taken: Option<Taken>,
+    /// The same change of factors in every order that the study has; `None` if it has one.
+    pub over_orders: Option<OverOrders>,
 }
 
-/// Bytes of one configuration for each byte of another, both for a transaction: geometric means
-/// over thread counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Taken {
-    /// The ratio; below 1 the judged one takes fewer.
-    pub ratio: f64,
-    /// Whether they went to the media of a drive or a model; else to the device.
-    pub is_to_media: bool,
+impl Step {
+    /// Bytes for each transaction over all orders, else of this one.
+    pub fn taken_over_orders(&self) -> Option<Taken> {
+        self.over_orders.as_ref().and_then(|orders| orders.taken).or(self.taken)
+    }
+
+    /// Throughput over all orders, else of this one.
+    pub fn throughput_over_orders(&self) -> Option<&JudgedComparison> {
+        let of_all = self.over_orders.as_ref().and_then(|orders| orders.throughput.as_ref());
+        of_all.or(self.throughput.as_ref())
+    }
 }
 
 /// Chains of every judged pair that has configurations between, under one workload.
@@ -61,32 +67,68 @@ pub(crate) fn chains(
     margin: f64,
 ) -> Vec<Chain> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
-    let groups = groups(study);
     let pairs = all(study, &keys).into_iter();
     let of_pair = |pair: Pair| {
         let Pair { judged, against, .. } = &pair;
-        let path = path(study, &keys, judged, against)?;
-        let threads = shared_threads(&keys, &judged.workload, &path)?;
-        let measured = Counted { study, groups: &groups, threads: &threads, path: &path };
+        let stops = stops(study, &keys, judged, against)?;
+        let path = longest(&stops);
+        if path.len() <= 2 {
+            return None;
+        }
+        let groups: Vec<BTreeSet<String>> = path
+            .windows(2)
+            .map(|two| stops[two[1]].changed.difference(&stops[two[0]].changed).cloned().collect())
+            .collect();
+        let path: Vec<&str> = path.iter().map(|place| stops[*place].config).collect();
+        let configs: BTreeSet<&str> = path.iter().copied().collect();
+        let threads = shared_threads(&keys, &judged.workload, &configs)?;
+        let counted = CountedBytes::of(study, &judged.workload, &threads, &configs);
+        // A configuration without these thread counts, or without these bytes, is on no other way.
+        let has_threads = |config: &str| {
+            let its = shared_threads(&keys, &judged.workload, &[config].into());
+            its.is_some_and(|its| its.is_superset(&threads))
+        };
+        let others = stops.iter().filter(|one| has_threads(one.config));
+        let orders = Orders::of(&groups, others.map(|one| (one.config, &one.changed)));
+        let of_orders =
+            CountedBytes::of(study, &judged.workload, &threads, &orders.configs().collect())
+                .filter(|bytes| counted.as_ref().is_some_and(|other| bytes.is_like(other)));
+        let judge = |sides: [&str; 2]| {
+            let side = |name: &str| Side { config: name.to_owned(), ..judged.clone() };
+            let [against, config] = sides.map(side);
+            over(
+                &threads,
+                &Pair { judged: config, against, question: None },
+                trials,
+                aa_runs,
+                margin,
+            )
+        };
         let step = |against: &str, config: &str| Step {
             against: against.to_owned(),
             config: config.to_owned(),
             factors: named(study, against, config),
-            throughput: {
-                let side = |name: &str| Side { config: name.to_owned(), ..judged.clone() };
-                let pair = Pair { judged: side(config), against: side(against), question: None };
-                over(&threads, &pair, trials, aa_runs, margin)
-            },
-            taken: measured.taken(&judged.workload, [against, config]),
+            throughput: judge([against, config]),
+            taken: counted.as_ref().and_then(|counted| counted.taken(&[single(against, config)])),
+            over_orders: None,
         };
+        let measured = orders.over(&judged.workload, &threads, trials, aa_runs, margin);
+        let steps = path.windows(2).enumerate().map(|(group, two)| Step {
+            over_orders: measured.of_group(group, of_orders.as_ref()),
+            ..step(two[0], two[1])
+        });
         Some(Chain {
             workload: judged.workload.clone(),
-            threads: threads.iter().copied().collect(),
             whole: step(&against.config, &judged.config),
-            steps: path.windows(2).map(|two| step(&two[0], &two[1])).collect(),
+            steps: steps.collect(),
+            threads: threads.iter().copied().collect(),
         })
     };
     pairs.filter(|pair| pair.judged.workload == pair.against.workload).filter_map(of_pair).collect()
+}
+
+fn single(against: &str, config: &str) -> WeightedStep {
+    WeightedStep { weight: 1.0, against: against.to_owned(), config: config.to_owned() }
 }
 
 fn config<'a>(study: &'a Study, name: &str) -> Option<&'a Config> {
@@ -99,116 +141,72 @@ fn named(study: &Study, one: &str, other: &str) -> Vec<String> {
     both.map_or_else(Vec::new, |(one, other)| factors(one, other))
 }
 
-/// The names from `against` to `judged` by the most steps, the first by the plan's order; nothing
-/// where there is but one.
-fn path(study: &Study, keys: &[&TrialKey], judged: &Side, against: &Side) -> Option<Vec<String>> {
+/// A configuration on the way, with the factors that are changed there.
+struct Stop<'a> {
+    config: &'a str,
+    changed: BTreeSet<String>,
+}
+
+/// The configurations that are like one side in some factors and like the other in the rest, in the
+/// plan's order between both sides; `None` if a side is unknown.
+fn stops<'a>(
+    study: &'a Study,
+    keys: &[&TrialKey],
+    judged: &Side,
+    against: &Side,
+) -> Option<Vec<Stop<'a>>> {
+    let (from, to) = (config(study, &against.config)?, config(study, &judged.config)?);
     let is_run = |name: &str| {
         keys.iter().any(|key| key.config == name && key.workload == judged.workload)
             && !study.judging.aa_runs.contains_key(name)
     };
-    let between: Vec<&str> = study
-        .configs
-        .iter()
-        .map(|config| config.name.as_str())
-        .filter(|name| is_run(name) && *name != judged.config && *name != against.config)
-        .collect();
-    let path = longest(study, &between, &against.config, &judged.config);
-    (path.len() > 2).then_some(path)
+    let set = |one, other| factors(one, other).into_iter().collect::<BTreeSet<String>>();
+    let whole = set(from, to);
+    let stop = |one: &'a Config| {
+        let (changed, rest) = (set(from, one), set(one, to));
+        let is_between = !changed.is_empty() && !rest.is_empty() && changed.is_disjoint(&rest);
+        let is_stop = is_between && changed.union(&rest).eq(&whole);
+        is_stop.then_some(Stop { config: &one.name, changed })
+    };
+    let between = study.configs.iter().filter(|one| is_run(&one.name)).filter_map(stop);
+    let first = Stop { config: &from.name, changed: BTreeSet::new() };
+    let last = Stop { config: &to.name, changed: whole.clone() };
+    Some(std::iter::once(first).chain(between).chain([last]).collect())
 }
 
-fn longest(study: &Study, between: &[&str], from: &str, to: &str) -> Vec<String> {
-    let set =
-        |one: &str, other: &str| named(study, one, other).into_iter().collect::<BTreeSet<_>>();
-    let whole = set(from, to);
-    let mut best = vec![from.to_owned(), to.to_owned()];
-    for middle in between {
-        let (first, rest) = (set(from, middle), set(middle, to));
-        let is_step = !first.is_empty() && !rest.is_empty() && first.is_disjoint(&rest);
-        if !is_step || first.union(&rest).cloned().collect::<BTreeSet<_>>() != whole {
-            continue;
+/// Places of the stops from the first to the last by the most steps, the first by the plan's order.
+fn longest(stops: &[Stop<'_>]) -> Vec<usize> {
+    let mut by_size: Vec<usize> = (0..stops.len()).collect();
+    by_size.sort_by_key(|place| std::cmp::Reverse(stops[*place].changed.len()));
+    let mut rest: Vec<Vec<usize>> = stops.iter().map(|_| Vec::new()).collect();
+    for place in by_size {
+        let is_after = |other: usize| {
+            let (here, there) = (&stops[place].changed, &stops[other].changed);
+            here.len() < there.len() && here.is_subset(there)
+        };
+        let mut best: &[usize] = &[];
+        for other in (0..stops.len()).filter(|other| is_after(*other)) {
+            if rest[other].len() > best.len() {
+                best = &rest[other];
+            }
         }
-        let mut path = vec![from.to_owned()];
-        path.extend(longest(study, between, middle, to));
-        if path.len() > best.len() {
-            best = path;
-        }
+        rest[place] = std::iter::once(place).chain(best.iter().copied()).collect();
     }
-    best
+    rest.into_iter().next().unwrap_or_default()
 }
 
 /// Thread counts that all of these are planned for; nothing where there are none.
-fn shared_threads(keys: &[&TrialKey], workload: &str, path: &[String]) -> Option<BTreeSet<u32>> {
-    let of = |config: &String| -> BTreeSet<u32> {
+fn shared_threads(
+    keys: &[&TrialKey],
+    workload: &str,
+    configs: &BTreeSet<&str>,
+) -> Option<BTreeSet<u32>> {
+    let of = |config: &&str| -> BTreeSet<u32> {
         let its = keys.iter().filter(|key| key.config == *config && key.workload == workload);
         its.map(|key| key.threads).collect()
     };
-    let shared = path.iter().map(of).reduce(|a, b| a.intersection(&b).copied().collect())?;
+    let shared = configs.iter().map(of).reduce(|a, b| a.intersection(&b).copied().collect())?;
     (!shared.is_empty()).then_some(shared)
-}
-
-/// Results of the runs of a chain's configurations.
-struct Counted<'a> {
-    study: &'a Study,
-    groups: &'a [RepeatGroup<'a>],
-    threads: &'a BTreeSet<u32>,
-    path: &'a [String],
-}
-
-impl Counted<'_> {
-    /// To media if all of the chain count that, else to the device.
-    fn taken(&self, workload: &str, sides: [&str; 2]) -> Option<Taken> {
-        let ratio = |read: fn(&Trial) -> Option<f64>| {
-            let all: Option<Vec<f64>> =
-                self.path.iter().map(|config| self.log_mean(workload, config, read)).collect();
-            all?;
-            let [against, config] = sides.map(|side| self.log_mean(workload, side, read));
-            Some((config? - against?).exp())
-        };
-        let to_media = ratio(to_media).map(|ratio| Taken { ratio, is_to_media: true });
-        to_media.or_else(|| Some(Taken { ratio: ratio(to_device)?, is_to_media: false }))
-    }
-
-    /// The mean over the thread counts of the logarithm; nothing where one has no figure above
-    /// zero.
-    fn log_mean(
-        &self,
-        workload: &str,
-        config: &str,
-        read: fn(&Trial) -> Option<f64>,
-    ) -> Option<f64> {
-        let logs: Option<Vec<f64>> = self
-            .threads
-            .iter()
-            .map(|threads| {
-                let is_it = |group: &&RepeatGroup<'_>| {
-                    group.threads == *threads
-                        && self.study.configs.get(group.config).is_some_and(|c| c.name == config)
-                        && self
-                            .study
-                            .workloads
-                            .get(group.workload)
-                            .is_some_and(|one| one.name == workload)
-                };
-                // A study lists its runs repeat by repeat, so a load may have several groups.
-                let its = self.groups.iter().filter(is_it).filter_map(RepeatGroup::comparable);
-                let values: Vec<f64> = its
-                    .flat_map(|group| group.done().filter_map(read).collect::<Vec<_>>())
-                    .collect();
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                (mean > 0.0).then(|| mean.ln())
-            })
-            .collect();
-        let logs = logs?;
-        Some(logs.iter().sum::<f64>() / logs.len() as f64)
-    }
-}
-
-fn to_media(trial: &Trial) -> Option<f64> {
-    trial.results.get(metric!("media_write_bytes_per_transaction").name).copied()
-}
-
-fn to_device(trial: &Trial) -> Option<f64> {
-    trial.results.get(metric!("write_bytes_per_transaction").name).copied()
 }
 
 #[cfg(test)]

@@ -302,7 +302,7 @@ pub(crate) fn between_blocks(pairs: &[[f64; 2]], seed: u64) -> Option<Difference
     Some(told(levels, &log, &plain, Basis::PowerCutBlocks, [pairs.len(), 1], permutation))
 }
 
-fn told(
+pub(crate) fn told(
     levels: [f64; 2],
     log: &Spread,
     plain: &Spread,

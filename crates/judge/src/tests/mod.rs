@@ -1,6 +1,7 @@
 //! Invented studies whose truth is known: how often intervals hold it, and what is said of it.
 
 mod censoring;
+mod factorial;
 mod families;
 mod intervals;
 mod lost_runs;

@@ -7,6 +7,7 @@ use crate::analysis::Analysis;
 use crate::comparisons::questions;
 use crate::first_screen::{conditions, headline, one_line};
 use crate::page::caveats::Caveat;
+use crate::tables::effects;
 use crate::tables::verdicts::{self, Row};
 use crate::words;
 
@@ -38,6 +39,7 @@ pub(crate) fn markdown(analysis: &Analysis, caveats: &[Caveat]) -> String {
     let mut rows = verdicts::told(study, judgement);
     rows.extend(verdicts::inconclusive(study, judgement));
     text += &table_of_verdicts(&rows);
+    text += &table_of_effects(&effects::rows(study.events(), judgement));
     text += &safety(analysis);
     text + &of_caveats(caveats)
 }
@@ -64,6 +66,20 @@ fn table_of_verdicts(rows: &[Row]) -> String {
     let more = rows.len().saturating_sub(ROWS_MOST);
     if more > 0 {
         text += &format!("\n{more} more comparisons are in the report.\n");
+    }
+    text
+}
+
+/// Effects of factors; nothing of a study without.
+fn table_of_effects(rows: &[[String; 6]]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |row: &[String; 6]| row.each_ref().map(|field| cell(field));
+    let mut text = table(&effects::HEAD.map(str::to_owned), rows.iter().take(ROWS_MOST).map(line));
+    let more = rows.len().saturating_sub(ROWS_MOST);
+    if more > 0 {
+        text += &format!("\n{more} more effects are in the report.\n");
     }
     text
 }

@@ -5,11 +5,12 @@ use serde::{Serialize, Serializer};
 use assay_judge::papers::Samples;
 use assay_judge::{
     Basis, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Metric,
-    NoiseFloor, OfPhase, OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step,
-    ThroughputLevel,
+    NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls, Statements,
+    Steady, Step, ThroughputLevel,
 };
 use assay_study::{Events, TrialKey};
 
+use super::effects::EffectsView;
 use crate::words::samples;
 use crate::words::{reason, stalls, steady, steps, verdict};
 
@@ -23,6 +24,7 @@ pub struct JudgementView<'a> {
     levels: &'a [ThroughputLevel],
     comparisons: Vec<ComparisonView<'a>>,
     chains: Vec<ChainView<'a>>,
+    effects: Vec<EffectsView<'a>>,
     samples_note: String,
     #[serde(rename = "runs")]
     trials: Vec<TrialView<'a>>,
@@ -67,6 +69,7 @@ impl<'a> JudgementView<'a> {
             levels: &judgement.levels,
             comparisons: judgement.comparisons.iter().map(ComparisonView::of).collect(),
             chains: judgement.chains.iter().map(ChainView::of).collect(),
+            effects: judgement.effects.iter().map(EffectsView::of).collect(),
             samples_note: samples::note(Events::Transactions),
             trials: judgement.trials.iter().map(TrialView::of).collect(),
             phases: PhasesView::of(&judgement.phases),
@@ -94,6 +97,33 @@ struct StepView<'a> {
     bytes_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_to: Option<&'static str>,
+    bytes_interval: Option<(f64, f64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_orders: Option<OrdersView<'a>>,
+}
+
+/// The same change of factors over all orders that the study has.
+#[derive(Debug, Serialize)]
+struct OrdersView<'a> {
+    orders: f64,
+    throughput: Option<ComparisonView<'a>>,
+    throughput_by_order: Option<OrderRange>,
+    bytes_ratio: Option<f64>,
+    bytes_interval: Option<(f64, f64)>,
+    bytes_by_order: Option<OrderRange>,
+}
+
+impl<'a> OrdersView<'a> {
+    fn of(one: &'a OverOrders) -> OrdersView<'a> {
+        OrdersView {
+            orders: one.orders,
+            throughput: one.throughput.as_ref().map(ComparisonView::of),
+            throughput_by_order: one.throughput_range,
+            bytes_ratio: one.taken.map(|taken| taken.ratio),
+            bytes_interval: one.taken.and_then(|taken| taken.interval),
+            bytes_by_order: one.taken_range,
+        }
+    }
 }
 
 impl<'a> ChainView<'a> {
@@ -116,6 +146,8 @@ impl<'a> StepView<'a> {
             throughput: one.throughput.as_ref().map(ComparisonView::of),
             bytes_ratio: one.taken.map(|taken| taken.ratio),
             bytes_to: one.taken.map(steps::bytes_to),
+            bytes_interval: one.taken.and_then(|taken| taken.interval),
+            over_orders: one.over_orders.as_ref().map(OrdersView::of),
         }
     }
 }
@@ -187,7 +219,7 @@ pub fn comparison<S: Serializer>(one: &JudgedComparison, to: S) -> Result<S::Ok,
 }
 
 #[derive(Debug, Serialize)]
-struct DifferenceView {
+pub(super) struct DifferenceView {
     baseline_value: f64,
     value: f64,
     ratio: f64,
@@ -211,7 +243,7 @@ struct PermutationView {
 }
 
 impl DifferenceView {
-    fn of(one: &Difference) -> DifferenceView {
+    pub(super) fn of(one: &Difference) -> DifferenceView {
         let permutation = one.permutation.as_ref().map(|permutation| PermutationView {
             of: verdict::units(permutation.of),
             units: permutation.units,

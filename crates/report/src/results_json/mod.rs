@@ -2,6 +2,7 @@
 //! other programs. `docs/results-json.md` describes every key.
 
 mod costs;
+mod effects;
 pub mod judgement;
 
 use std::collections::BTreeMap;

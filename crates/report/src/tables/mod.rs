@@ -4,6 +4,7 @@ pub(crate) mod capacity;
 pub(crate) mod claims;
 pub(crate) mod csv;
 pub(crate) mod differences;
+pub(crate) mod effects;
 pub(crate) mod figures;
 pub(crate) mod multi_server;
 pub(crate) mod paper;

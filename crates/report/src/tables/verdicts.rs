@@ -11,6 +11,7 @@ use crate::words::{chance, reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
 use assay_judge::{
     ChanceTally, Conclusion, Correction, JudgedComparison, Judgement, Metric, OfTrial, Reason,
+    Step, Taken,
 };
 use assay_study::{Events, Study};
 
@@ -19,6 +20,7 @@ use crate::comparisons::flagged;
 use crate::comparisons::known_steps;
 use crate::figures::format::{figure, plural};
 use crate::tables::csv::{optional, write_row};
+use crate::tables::effects;
 
 /// One table of verdicts, and the rest on demand.
 #[derive(Debug, Serialize)]
@@ -27,6 +29,8 @@ pub(crate) struct Shown {
     /// Throughput and p99, where there is a verdict.
     rows: Vec<Row>,
     parts: Vec<Part>,
+    /// Effects of factors, where configurations are a full cross.
+    effects: Option<List>,
     /// Share of each factor, for pairs that differ in several.
     steps: Option<List>,
     /// How many of these came to a verdict where no comparison as a whole did; they are unfolded
@@ -86,6 +90,7 @@ pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
         rows,
         known_steps,
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
+        effects: (!judgement.effects.is_empty()).then(|| effects_of(study.events(), judgement)),
         steps: (!judgement.chains.is_empty()).then(|| one_at_a_time(study.events(), judgement)),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
@@ -293,11 +298,11 @@ fn one_at_a_time(events: Events, judgement: &Judgement) -> List {
     let rows = judgement.chains.iter().flat_map(|chain| {
         chain.steps.iter().map(|step| {
             vec![
-                format!("{} → {}", step.against, step.config),
+                way(step),
                 chain.workload.clone(),
                 step.factors.join(", "),
-                step.throughput.as_ref().map_or_else(|| NOT_KNOWN.into(), verdict::text_with_word),
-                step.taken.map_or_else(|| NOT_KNOWN.into(), steps::bytes_of_step),
+                throughput_over_orders(step),
+                steps::bytes_over_orders(step).unwrap_or_else(|| NOT_KNOWN.into()),
             ]
         })
     });
@@ -305,10 +310,36 @@ fn one_at_a_time(events: Events, judgement: &Judgement) -> List {
     List {
         title: "One factor at a time",
         lead: "Pairs that differ in several factors, in steps of one where the study has the \
-            configurations between."
+            configurations between. Where it has several orders, each factor has the mean over \
+            them, and their range if they disagree by more than chance."
             .into(),
         head: heads(&["step", "workload", "factor", "throughput", &bytes]),
         rows: rows.collect(),
+    }
+}
+
+/// The two configurations of a step, or the number of orders that it is the mean over.
+fn way(step: &Step) -> String {
+    step.over_orders
+        .as_ref()
+        .map_or_else(|| format!("{} → {}", step.against, step.config), steps::mean_over)
+}
+
+fn throughput_over_orders(step: &Step) -> String {
+    let range = step.over_orders.as_ref().and_then(|orders| orders.throughput_range);
+    let text = step.throughput_over_orders().map(verdict::text_with_word);
+    text.map_or_else(|| NOT_KNOWN.into(), |text| format!("{text}{}", steps::by_order(range)))
+}
+
+fn effects_of(events: Events, judgement: &Judgement) -> List {
+    List {
+        title: "Effects of factors",
+        lead: "The effect of each factor as the mean over the levels of the others, and how \
+            effects change with another factor: the ratio of two ratios. Corrected for the number \
+            of effects of a figure."
+            .into(),
+        head: heads(&effects::HEAD),
+        rows: effects::rows(events, judgement).into_iter().map(Vec::from).collect(),
     }
 }
 
@@ -450,14 +481,16 @@ pub(crate) fn write_stalls(file: &mut dyn Write, judgement: &Judgement) -> Resul
 pub(crate) fn write_steps(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
     const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,\
         throughput_ratio,\
-        throughput_low,throughput_high,verdict,bytes_ratio,bytes_to";
+        throughput_low,throughput_high,verdict,bytes_ratio,bytes_to,bytes_low,bytes_high,orders,\
+        mean_ratio,mean_low,mean_high,mean_verdict,order_low,order_high,orders_disagree,\
+        mean_bytes_ratio,mean_bytes_low,mean_bytes_high";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for chain in &judgement.chains {
         let threads: Vec<String> = chain.threads.iter().map(u32::to_string).collect();
         for (place, step) in std::iter::once(&chain.whole).chain(&chain.steps).enumerate() {
             let of_step = step.throughput.as_ref();
             let found = of_step.and_then(|one| one.difference.as_ref());
-            let row = [
+            let mut row = vec![
                 chain.workload.clone(),
                 threads.join(" "),
                 chain.whole.against.clone(),
@@ -473,10 +506,38 @@ pub(crate) fn write_steps(file: &mut dyn Write, judgement: &Judgement) -> Result
                 optional(step.taken.map(|taken| taken.ratio)),
                 optional(step.taken.map(steps::bytes_to)),
             ];
+            row.extend(of_interval(step.taken));
+            row.extend(of_orders(step));
             write_row(file, row)?;
         }
     }
     Ok(())
+}
+
+fn of_interval(taken: Option<Taken>) -> [String; 2] {
+    let interval = taken.and_then(|taken| taken.interval);
+    [optional(interval.map(|one| one.0)), optional(interval.map(|one| one.1))]
+}
+
+/// The mean over the orders; empty where there is one.
+fn of_orders(step: &Step) -> Vec<String> {
+    let orders = step.over_orders.as_ref();
+    let of_mean = orders.and_then(|orders| orders.throughput.as_ref());
+    let mean = of_mean.and_then(|one| one.difference.as_ref());
+    let range = orders.and_then(|orders| orders.throughput_range);
+    let taken = orders.and_then(|orders| orders.taken);
+    let throughput = [
+        optional(orders.map(|orders| orders.orders)),
+        optional(mean.map(|mean| mean.ratio)),
+        optional(mean.map(|mean| mean.ratio_interval.0)),
+        optional(mean.map(|mean| mean.ratio_interval.1)),
+        optional(of_mean.map(|one| verdict::word(one.verdict.conclusion))),
+        optional(range.map(|range| range.low)),
+        optional(range.map(|range| range.high)),
+        optional(range.map(|range| range.disagrees)),
+        optional(taken.map(|taken| taken.ratio)),
+    ];
+    throughput.into_iter().chain(of_interval(taken)).collect()
 }
 
 /// `statements.csv`: a row a kind of statement of each run.

@@ -6,6 +6,7 @@ mod browser;
 mod devices;
 mod disturbed;
 mod drive;
+mod effects;
 mod files;
 mod first_screen;
 mod fixture;

@@ -291,8 +291,8 @@ fn drive_and_doublewrite_are_told_apart_where_both_changed() {
     }
     store.write_head(&StudyHead::from(&head)).unwrap();
     let opening = shown(directory.path(), &store, None);
-    let told = "bytes to device per transaction: innodb_doublewrite no change, then disk and \
-        filled no change";
+    let told = "bytes to device per transaction, 95 % intervals: innodb_doublewrite no \
+        significant change (0 to 0 %), then disk and filled no significant change (0 to 0 %)";
     assert!(opening.contains(told), "{opening}");
     let steps = rows(&directory.path().join("tables/steps.csv"));
     let of = |place: usize, name: &str| steps[place][name].clone();

@@ -9,6 +9,7 @@ pub(crate) mod chance;
 pub mod circumstance;
 pub mod disturbed;
 pub mod durability;
+pub mod effects;
 pub mod endurance;
 pub mod given;
 pub mod overlay;
