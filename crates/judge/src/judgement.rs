@@ -6,13 +6,16 @@ use anyhow::Result;
 
 use crate::difference::chain::{Chain, chains};
 use crate::difference::comparison::{JudgedComparison, Undecided, baseline_of};
+use crate::difference::detectable::detectable_percent;
 use crate::difference::effects::{Effects, effects};
-use crate::difference::family::{Member, decided};
+use crate::difference::family::{Correction, Member, decided};
 use crate::difference::level::{ThroughputLevel, levels};
+use crate::difference::looks::{Look, Rules};
 use crate::difference::noise::{AaRuns, NoiseFloor};
 use crate::difference::pairs::all;
+use crate::difference::reason::Reason;
 use crate::difference::runs::of_pairs;
-use crate::interval::LEVEL;
+use crate::difference::verdict::Conclusion;
 use crate::papers::{IntervalTable, interval_table};
 use crate::phases::{Phases, judged};
 use crate::power_cuts::recoveries;
@@ -30,6 +33,8 @@ use assay_study::{RunState, Store, Study, Trial, TrialKey};
 pub struct Judgement {
     /// How often an interval covers the truth.
     pub level: f64,
+    /// The look at the results that the verdicts are of.
+    pub look: Look,
     /// Differences of so many percent or less do not matter.
     pub margin_percent: f64,
     /// The configuration that others are measured by.
@@ -59,6 +64,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The smallest difference, in percent, that these comparisons of one metric find four times in
+    /// five; `None` where only one repeat is known of each.
+    pub fn detectable_percent(&self, all: &[&JudgedComparison]) -> Option<f64> {
+        detectable_percent(self.noise_floor.as_ref(), all)
+    }
+
     /// The comparisons that the plan asks for, in its order: of the pairs that it names, else all.
     pub fn of_interest(&self) -> impl Iterator<Item = &JudgedComparison> {
         let names_pairs = self.comparisons.iter().any(|one| one.question.is_some());
@@ -87,8 +98,11 @@ pub struct OfTrial {
 /// A store that cannot be read.
 pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let trials = measured(store, &study.trials)?;
-    let margin = study.judging.margin();
-    let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
+    let rules = Rules::of(study);
+    let Rules { margin, look } = rules;
+    let at_look: Vec<Measured> =
+        trials.iter().filter(|trial| look.has(trial.key.repeat)).cloned().collect();
+    let aa_runs = AaRuns::of(&at_look, &study.judging.aa_runs);
     let by_itself =
         || study.trials.iter().zip(&trials).filter(|(one, _)| one.state == RunState::Done);
     let of_trials = of_trials(store, by_itself())?;
@@ -96,14 +110,15 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         by_itself().zip(&of_trials).filter(|((trial, _), _)| trial.phases.is_empty());
     Ok(Judgement {
         settling: settling(without_phases.map(|((_, run), one)| (run, one.steady.as_ref()))),
-        level: LEVEL,
+        level: look.told_level(),
+        look,
         margin_percent: margin * 100.0,
         baseline: baseline_of(study),
         noise_floor: aa_runs.floor(),
         levels: levels(&comparable(&trials), &aa_runs),
-        comparisons: comparisons(study, &trials, &aa_runs, margin),
-        chains: chains(study, &trials, &aa_runs, margin),
-        effects: effects(study, &trials, &metrics(study), &aa_runs, margin),
+        comparisons: comparisons(study, &at_look, &aa_runs, margin),
+        chains: chains(study, &at_look, &aa_runs, rules),
+        effects: effects(study, &at_look, &metrics(study), &aa_runs, rules),
         trials: of_trials,
         phases: judged(store, study)?,
         recoveries: recoveries(study),
@@ -130,6 +145,38 @@ fn of_trials<'a>(
     .collect()
 }
 
+/// Returns true if the study may end at the look that its runs allow: a planned one, and each
+/// comparison that it asks for is decided, or more repeats cannot decide it.
+///
+/// # Errors
+/// A store that cannot be read.
+pub fn may_end(store: &Store, study: &Study) -> Result<bool> {
+    let look = Look::of(study);
+    if study.judging.looks.is_empty() || !look.is_planned {
+        return Ok(false);
+    }
+    let trials = measured(store, &study.trials)?;
+    let at_look: Vec<Measured> =
+        trials.into_iter().filter(|trial| look.has(trial.key.repeat)).collect();
+    let aa_runs = AaRuns::of(&at_look, &study.judging.aa_runs);
+    let all = comparisons(study, &at_look, &aa_runs, study.judging.margin());
+    let asks = all.iter().any(|one| one.question.is_some());
+    let is_closed = |one: &JudgedComparison| {
+        one.verdict.conclusion != Conclusion::Inconclusive
+            || matches!(one.verdict.reason, Some(Reason::TrialFailed(_)))
+    };
+    let mut asked = all.iter().filter(|one| match one.correction {
+        Correction::Holm { .. } => true,
+        _ => !asks && answers(study, one) && stands_for_pair(&all, one),
+    });
+    Ok(asked.all(is_closed))
+}
+
+fn stands_for_pair(all: &[JudgedComparison], one: &JudgedComparison) -> bool {
+    let mut wholes = all.iter().filter(|whole| whole.threads.is_none());
+    one.threads.is_none() || !wholes.any(|whole| whole.is_of_same_pair(one))
+}
+
 /// Runs that may be compared, and of a configuration × workload × threads without any, those that
 /// there are: its figures carry their marks.
 fn comparable(trials: &[Measured]) -> Vec<Measured> {
@@ -153,9 +200,10 @@ pub(crate) fn comparisons(
     margin: f64,
 ) -> Vec<JudgedComparison> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
+    let look = Look::of(study);
     let undecided = of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin);
     let members: Vec<Member> = undecided.iter().map(|one| member(study, &undecided, one)).collect();
-    decided(undecided, &members)
+    decided(undecided, &members, &look)
 }
 
 /// The family of one of these comparisons.

@@ -10,6 +10,7 @@ use assay_study::{BUCKET_WIDTH, RunState, Store, Study, Trial, TrialKey};
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::family::{Member, decided};
+use crate::difference::looks::Look;
 use crate::difference::noise::AaRuns;
 use crate::difference::pairs::all;
 use crate::difference::runs::of_pairs;
@@ -59,6 +60,7 @@ pub(crate) fn judged(store: &Store, study: &Study) -> Result<Phases> {
     }
     let keys: Vec<&TrialKey> = study.trials.iter().map(|trial| &trial.key).collect();
     let pairs = all(study, &keys);
+    let look = Look::of(study);
     let (mut undecided, mut of_phases) = (Vec::new(), Vec::new());
     for (name, measured) in names.into_iter().zip(&measured) {
         if is_paused(study, &name) {
@@ -72,7 +74,7 @@ pub(crate) fn judged(store: &Store, study: &Study) -> Result<Phases> {
     }
     // All phases are one family: each is a look into the same runs.
     let members = vec![Member::Detail; undecided.len()];
-    let mut judged = decided(undecided, &members).into_iter();
+    let mut judged = decided(undecided, &members, &look).into_iter();
     for (phase, count) in of_phases {
         let comparisons = judged.by_ref().take(count).collect();
         found.verdicts.push(PhaseVerdicts { phase, comparisons });

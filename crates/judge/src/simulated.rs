@@ -92,6 +92,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
         calibration: None,
         facts: [].into(),
         notes: vec![],
+        looks: vec![],
         configs: configs.iter().map(config).collect(),
         workloads: vec![WorkloadRecord {
             name: "w".into(),

@@ -8,6 +8,7 @@ use assay_load::{Generator, Recipe};
 
 use assay_study::TrialKey;
 
+use super::document::RepeatsSpec;
 use super::experiment::trials;
 use super::read::Forms;
 use super::*;
@@ -253,7 +254,8 @@ fn trials_are_interleaved_in_an_order_that_the_seed_decides() {
 #[test]
 fn fingerprints_change_with_the_conditions_only() {
     let plan = Plan::parse(PLAN).unwrap();
-    let more = Plan { repeats: 5, threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
+    let more =
+        Plan { repeats: 5.into(), threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
     let longer = Plan { seconds: Some(20.0), ..plan.clone() };
     let bounded = Plan { events: Some(9), ..plan.clone() };
     let find = |plan: &Plan| {
@@ -322,4 +324,33 @@ fn settings_that_are_the_rigs_are_refused_by_the_plan_alone() {
     let message = error(&PLAN.replace("innodb_buffer_pool_size = \"64M\"", "socket = \"/x\""));
     assert!(message.contains("server setting `socket` is set by the rig"), "{message}");
     Plan::parse(&with("innodb_doublewrite_pages = 8")).unwrap();
+}
+
+#[test]
+fn repeats_are_a_number_or_looks_after_which_the_study_may_end() {
+    let with = |repeats: &str| PLAN.replace("repeats = 3", &format!("repeats = {repeats}"));
+    let plan = |repeats: &str| Plan::parse(&with(repeats)).unwrap();
+    assert_eq!(plan("7").repeats, RepeatsSpec::from(7));
+    let looks = |repeats: &str| plan(repeats).repeats.looks;
+    assert_eq!(looks("{ at_most = 12, looks = [2, 6, 12] }"), [2, 6, 12]);
+    assert_eq!(looks("{ at_most = 12 }"), [3, 5, 8, 12]);
+    assert_eq!(looks("{ at_most = 10 }"), [3, 5, 8, 10]);
+    let planned = plan("{ at_most = 12 }");
+    assert_eq!(trials(&planned).len(), 12 * 2 * 3);
+    assert_eq!(Plan::parse(&toml::to_string(&planned).unwrap()).unwrap(), planned);
+    assert_eq!(Experiment::of(planned).unwrap().judging.looks, [3, 5, 8, 12]);
+    for (repeats, says) in [
+        ("0", "repeats is 0; give from 1 to 1000"),
+        ("-1", "repeats is a number from 1 to 1000"),
+        ("\"three\"", "expected a number, or { at_most = 12, looks = [3, 5, 8, 12] }"),
+        ("{ looks = [3, 5] }", "at_most"),
+        ("{ at_most = 5, looks = [3, 5], more = 1 }", "more"),
+        ("{ at_most = 5, looks = [1, 5] }", "give rising numbers from 2"),
+        ("{ at_most = 5, looks = [3, 3, 5] }", "give rising numbers from 2"),
+        ("{ at_most = 5, looks = [3] }", "ends with 3 and repeats.at_most is 5"),
+        ("{ at_most = 9, looks = [1, 2, 3, 4, 5, 6, 7, 8, 9] }", "give rising numbers from 2"),
+    ] {
+        let message = error(&with(repeats));
+        assert!(message.contains(says), "{repeats}: {message}");
+    }
 }

@@ -24,9 +24,23 @@ pub struct Judging {
     /// Factors, the full cross of whose levels the plan runs; empty without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<PlannedFactor>,
+    /// Repeats after which the study is judged and may end; if empty, when all have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// Kinds of statement whose percentiles are judged too, by the load's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles_by_statement: Vec<String>,
+}
+
+/// A look at the results that somebody was told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LookMade {
+    /// Repeats that had run.
+    pub repeats: u32,
+    /// The chance of a false direction that it spent.
+    pub alpha: f64,
+    /// Whether the plan named it.
+    pub is_planned: bool,
 }
 
 /// Two configurations that a plan asks about.

@@ -48,7 +48,7 @@ pub use calibration::{Calibration, Port, TooFast};
 pub use events::Events;
 pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
-pub use judging::{AskedPair, Judging, MARGIN_PERCENT, PlannedFactor};
+pub use judging::{AskedPair, Judging, LookMade, MARGIN_PERCENT, PlannedFactor};
 pub use limits::{LISTED_MAX, RUNS_MAX};
 pub use overlay::{Overlay, OverlayChange};
 pub use paper::{Comparison, Paper, Printed};

@@ -8,6 +8,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
+use super::judging::LookMade;
 use super::limits::{
     COUNT_MAX, LATENCY_NS_MAX, LISTED_MAX, NAME_BYTES_MAX, REPEAT_MAX, RESULTS_MAX, RUNS_MAX,
     SECONDS_MAX, SERIES_MAX, THREADS_MAX,
@@ -58,12 +59,19 @@ impl Store {
             facts: self.facts()?,
             calibration: self.text("calibration")?.map(|text| parse(&text)).transpose()?,
             notes: self.notes()?,
+            looks: self.looks()?,
             configs,
             workloads,
             trials,
             discarded: self.discarded()?,
             power_cuts: self.power_cuts()?,
         })
+    }
+
+    /// Looks at the results that somebody was told, in the order of time.
+    pub(crate) fn looks(&self) -> Result<Vec<LookMade>> {
+        let looks = self.text("looks")?.map(|text| parse(&text)).transpose()?;
+        Ok(looks.unwrap_or_default())
     }
 
     /// The runs that are still missing.

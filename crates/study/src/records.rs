@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calibration::Calibration;
 use super::events::Events;
-use super::judging::Judging;
+use super::judging::{Judging, LookMade};
 use super::paper::Paper;
 use super::phases::Phase;
 use super::power_cut::PowerCut;
@@ -414,6 +414,9 @@ pub struct Study {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     pub notes: Vec<Note>,
+    /// Looks at the results that somebody was told, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<LookMade>,
     /// Configurations in the plan's order, which determines their colours.
     pub configs: Vec<Config>,
     /// Workloads in the plan's order.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Store;
 use super::calibration::Calibration;
-use super::judging::Judging;
+use super::judging::{Judging, LookMade};
 use super::paper::Paper;
 use super::phases::Phase;
 use super::power_cut::PowerCut;
@@ -54,6 +54,7 @@ static NO_JUDGING: Judging = Judging {
     margin_percent: None,
     aa_runs: BTreeMap::new(),
     compare: Vec::new(),
+    looks: Vec::new(),
     factors: Vec::new(),
     percentiles_by_statement: Vec::new(),
 };
@@ -265,6 +266,19 @@ impl Store {
             Ok(())
         })
         .with_context(|| format!("cannot discard an attempt at run {key}"))
+    }
+
+    /// Keeps that somebody was told the results after so many repeats. A second look at the same
+    /// repeats replaces the first.
+    pub fn record_look(&self, look: LookMade) -> Result<()> {
+        let mut looks = self.looks()?;
+        looks.retain(|one| one.repeats != look.repeats);
+        looks.push(look);
+        self.execute(
+            "INSERT OR REPLACE INTO study (key, value) VALUES ('looks', ?1)",
+            [json(&looks)?],
+        )?;
+        Ok(())
     }
 
     /// Deletes unfinished runs that are not planned any more, with everything that belongs to them

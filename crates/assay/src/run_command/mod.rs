@@ -26,7 +26,7 @@ use clap::Args;
 use crate::plan_args::PlanArgs;
 use crate::{ask, foreign_plan, print};
 use assay_base::text::counted;
-use assay_judge::{Supplied, expectation};
+use assay_judge::{Look, Supplied, expectation};
 use assay_lab::hosts::HostContext;
 use assay_lab::rig::existing;
 use assay_lab::run::loads::FromHere;
@@ -123,7 +123,10 @@ fn run_plan(
     warn_of_leftovers();
     warn_of_replicas(experiment);
     let partners = experiment.partners(&planned);
-    let missing = run::missing(study, &planned, &partners, &read.text, retry)?;
+    let mut missing = run::missing(study, &planned, &partners, &read.text, retry)?;
+    if let Some(repeats) = ended_after(study)? {
+        missing.retain(|trial| trial.key.repeat <= repeats);
+    }
     if !missing.is_empty() {
         progress::warn_of_memory(experiment, study);
     }
@@ -161,12 +164,21 @@ fn run_plan(
         let mut store = run::open_store(study, (experiment, &read), &planned, &described)?;
         let progress = ProgressView::new(experiment, missing.len(), !args.no_live, interrupt);
         let about = (experiment, &described.calibration);
-        let left = run::trials(site, about, &mut store, &missing, interrupt, &progress)?;
+        let may_end = |store: &Store| assay_judge::may_end(store, &store.study()?);
+        let left = run::trials(site, about, &mut store, &missing, &may_end, interrupt, &progress)?;
         Ok((store, progress, left))
     })?;
     // The view stays until the site is torn down.
     drop(progress);
     conclude(&store, study, interrupt.is_set().then_some(left))
+}
+
+/// Repeats after which the study in that directory was decided and ended; `None` if it goes on.
+fn ended_after(study: &Path) -> Result<Option<u32>> {
+    let Some(store) = Store::look(study)? else { return Ok(None) };
+    let study = store.study()?;
+    let ends = assay_judge::may_end(&store, &study)?;
+    Ok(ends.then(|| Look::of(&study).repeats))
 }
 
 /// Warns that configurations with a replica for power cuts run without it.
@@ -245,10 +257,23 @@ fn finished(
     conclude(&store, study, interrupt.is_set().then_some(0))
 }
 
+/// With fewer repeats nothing is said of more than the runs there are.
+const REPEATS_OF_A_LOOK: u32 = 2;
+
+/// Keeps that the results are told after the repeats that have run.
+fn record_look(store: &Store) -> Result<()> {
+    let look = Look::of(&store.study()?);
+    if look.repeats >= REPEATS_OF_A_LOOK {
+        store.record_look(look.made())?;
+    }
+    Ok(())
+}
+
 /// Prints the answer, and after an interruption the number of runs left.
 fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<ExitCode> {
     let trials = store.study()?.trials;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
+    record_look(store)?;
     if count(RunState::Done) + count(RunState::Failed) > 0 {
         let analysis = Analysis::of(store, Supplied::default())?;
         let written = assay_report::write(store, &analysis, study, ReportOptions::default())?;

@@ -14,7 +14,7 @@ use super::count::{Count, Lengths, planned_seconds};
 use super::live::{DISK_SERIES, PhaseNames, Seen, View};
 use crate::load_command::capacity::told;
 use crate::print::{self, Living};
-use assay_base::text::time;
+use assay_base::text::{counted, time};
 use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
@@ -175,6 +175,14 @@ impl Progress for ProgressView {
              repeated)",
             self.counter(),
             time(count.seconds_left()),
+        ));
+    }
+
+    fn ended_at_look(&self, repeats: u32, runs: usize) {
+        self.say(&format!(
+            "decided after {} ({} not needed)",
+            counted(u64::from(repeats), "repeat"),
+            counted(runs as u64, "run")
         ));
     }
 

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::difference::comparison::JudgedComparison;
+use crate::difference::looks::Rules;
 use crate::difference::noise::AaRuns;
 use crate::difference::orders::{Orders, OverOrders};
 use crate::difference::pairs::{Pair, Side, all};
@@ -64,7 +65,7 @@ pub(crate) fn chains(
     study: &Study,
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
-    margin: f64,
+    rules: Rules,
 ) -> Vec<Chain> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
     let pairs = all(study, &keys).into_iter();
@@ -101,7 +102,7 @@ pub(crate) fn chains(
                 &Pair { judged: config, against, question: None },
                 trials,
                 aa_runs,
-                margin,
+                rules,
             )
         };
         let step = |against: &str, config: &str| Step {
@@ -112,7 +113,7 @@ pub(crate) fn chains(
             taken: counted.as_ref().and_then(|counted| counted.taken(&[single(against, config)])),
             over_orders: None,
         };
-        let measured = orders.over(&judged.workload, &threads, trials, aa_runs, margin);
+        let measured = orders.over(&judged.workload, &threads, trials, aa_runs, rules);
         let steps = path.windows(2).enumerate().map(|(group, two)| Step {
             over_orders: measured.of_group(group, of_orders.as_ref()),
             ..step(two[0], two[1])
@@ -249,7 +250,7 @@ mod tests {
 
     fn found(names: &[&str]) -> Vec<Chain> {
         let (study, runs) = four(names);
-        chains(&study, &runs, &AaRuns::of(&runs, &study.judging.aa_runs), 0.03)
+        chains(&study, &runs, &AaRuns::of(&runs, &study.judging.aa_runs), Rules::of(&study))
     }
 
     #[test]

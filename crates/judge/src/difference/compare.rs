@@ -153,6 +153,10 @@ pub struct Difference {
     pub permutation: Option<Permutation>,
     /// The logarithm of the ratio.
     pub log: Spread,
+    /// The difference in the metric's unit.
+    pub plain: Spread,
+    /// The share of cases in which the intervals hold the truth.
+    pub level: f64,
 }
 
 impl Difference {
@@ -160,6 +164,18 @@ impl Difference {
     /// is independent averages out.
     pub fn floor(&self, noise: &NoiseSpread) -> f64 {
         noise.reach(self.repeats * self.thread_counts)
+    }
+
+    /// The same with intervals of this level.
+    #[must_use]
+    pub fn at_level(self, level: f64) -> Difference {
+        let (low, high) = self.log.interval(level);
+        Difference {
+            ratio_interval: (low.exp(), high.exp()),
+            difference_interval: self.plain.interval(level),
+            level,
+            ..self
+        }
     }
 
     /// Whether nothing is known but how one run varied from second to second.
@@ -325,6 +341,8 @@ pub(crate) fn told(
         p_t: log.p(),
         permutation,
         log: *log,
+        plain: *plain,
+        level: LEVEL,
     }
 }
 

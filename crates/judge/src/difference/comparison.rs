@@ -2,9 +2,10 @@
 
 use crate::difference::compare::{ComparedRuns, Difference};
 use crate::difference::family::Correction;
+use crate::difference::looks::Look;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::Reason;
-use crate::difference::verdict::{Verdict, p_of, verdict};
+use crate::difference::verdict::{Conclusion, Verdict, p_of, verdict};
 use crate::papers::improvement_factor;
 use crate::trial::metric::Metric;
 use assay_study::{Study, TrialKey};
@@ -98,6 +99,7 @@ pub(crate) struct Undecided {
     /// The difference without doubtful runs.
     without_doubtful: Option<Difference>,
     noise: Option<NoiseSpread>,
+    look: Look,
 }
 
 impl Teller<'_> {
@@ -144,6 +146,7 @@ impl Teller<'_> {
             refusal,
             without_doubtful,
             noise: self.noise.copied(),
+            look: Look::ONLY,
         }
     }
 
@@ -197,14 +200,23 @@ impl Undecided {
         self.told.p.is_some()
     }
 
+    /// The same at a look.
+    pub(crate) fn at(self, look: &Look) -> Undecided {
+        Undecided { look: *look, ..self }
+    }
+
     /// The p that counts among so many comparisons.
     pub(crate) fn p(&self, family: usize) -> Option<f64> {
-        self.told.difference.as_ref().map(|one| p_of(one, family))
+        self.told.difference.as_ref().map(|one| self.as_single(p_of(one, family)))
+    }
+
+    fn as_single(&self, p: f64) -> f64 {
+        self.look.p_as_single(p)
     }
 
     /// The same as a comparison by itself.
     pub(crate) fn decided_alone(self) -> JudgedComparison {
-        let p = self.told.p;
+        let p = self.told.p.map(|p| self.as_single(p));
         self.decided(p, Correction::None)
     }
 
@@ -214,22 +226,43 @@ impl Undecided {
             (Some(why), _) => Verdict::none(why.clone()),
             (None, Some(found)) => {
                 let of_all = self.verdict(found, p.unwrap_or(1.0), correction);
-                self.held(of_all)
+                self.seen_as_planned(self.held(of_all), found)
             }
             (None, None) => Verdict::none(Reason::SpreadUnknown),
         };
-        JudgedComparison { p_corrected: p, correction, verdict, ..self.told }
+        let told_level = self.look.told_level();
+        let difference = self.told.difference.map(|found| found.at_level(told_level));
+        JudgedComparison { p_corrected: p, correction, verdict, difference, ..self.told }
     }
 
     fn verdict(&self, found: &Difference, p: f64, correction: Correction) -> Verdict {
-        let noise = self.noise.as_ref();
-        verdict(self.told.metric, found, (p, correction), self.told.margin, noise)
+        let found = found.clone().at_level(self.look.level());
+        verdict(self.told.metric, &found, (p, correction), self.told.margin, self.noise.as_ref())
+    }
+
+    /// The verdict; or, if it is open for no other reason than that the plan does not judge after
+    /// these repeats, that reason.
+    fn seen_as_planned(&self, verdict: Verdict, found: &Difference) -> Verdict {
+        if self.look.is_planned || verdict.conclusion != Conclusion::Inconclusive {
+            return verdict;
+        }
+        let alone = self.single_look(found);
+        match alone.conclusion {
+            Conclusion::Inconclusive => verdict,
+            _ => Verdict::none(Reason::UnplannedLook(self.look)),
+        }
+    }
+
+    /// The verdict if these repeats were all that the plan asks for.
+    fn single_look(&self, found: &Difference) -> Verdict {
+        let by = (p_of(found, 1), Correction::None);
+        verdict(self.told.metric, found, by, self.told.margin, self.noise.as_ref())
     }
 
     /// The verdict, if it is the same without the doubtful runs.
     fn held(&self, of_all: Verdict) -> Verdict {
         let Some(found) = &self.without_doubtful else { return of_all };
-        let other = self.verdict(found, p_of(found, 1), Correction::None);
+        let other = self.verdict(found, self.as_single(p_of(found, 1)), Correction::None);
         if other.conclusion == of_all.conclusion {
             return of_all;
         }

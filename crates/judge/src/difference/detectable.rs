@@ -5,20 +5,13 @@
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::NoiseFloor;
-use crate::interval::LEVEL;
-use crate::judgement::Judgement;
 use crate::statistics::detectable;
 
 /// The smallest difference, in percent, that these comparisons of one metric find four times in
 /// five: by the power of the t test at the corrected level, with the deviation of a repeat pooled
 /// over the comparisons, and never below the noise floor of as many repeats. `None` where only one
 /// repeat is known of each.
-pub fn detectable_percent(judgement: &Judgement, all: &[&JudgedComparison]) -> Option<f64> {
-    detectable_above(judgement.noise_floor.as_ref(), all)
-}
-
-/// The same above this noise floor.
-pub(crate) fn detectable_above(
+pub(crate) fn detectable_percent(
     noise_floor: Option<&NoiseFloor>,
     all: &[&JudgedComparison],
 ) -> Option<f64> {
@@ -32,7 +25,8 @@ pub(crate) fn detectable_above(
     });
     let repeats = differences.map(|found| found.repeats).min()?;
     let family = known.iter().filter_map(|one| one.correction.comparisons()).max().unwrap_or(1);
-    let level = 1.0 - (1.0 - LEVEL) / family as f64;
+    let alpha = known.iter().filter_map(|one| Some(1.0 - one.difference.as_ref()?.level)).next()?;
+    let level = 1.0 - alpha / family as f64;
     let found = detectable((squares / df).sqrt(), u32::try_from(repeats).ok()?, level)?;
     let floor = known.iter().map(|one| floor(noise_floor, one, repeats)).fold(0.0, f64::max);
     Some(found.max(floor).exp_m1() * 100.0)

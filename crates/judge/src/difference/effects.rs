@@ -14,6 +14,7 @@ use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
 use crate::difference::contrast::Contrast;
 use crate::difference::cross::{Cross, CrossedFactor, crosses};
 use crate::difference::family::all_asked;
+use crate::difference::looks::Rules;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::steps::{WeightedStep, contrast, log_ratio, resolution, strata, weights};
 use crate::difference::taken::{CountedBytes, Taken};
@@ -97,14 +98,14 @@ pub(crate) fn effects(
     trials: &[Measured],
     metrics: &[Metric],
     aa_runs: &AaRuns<'_>,
-    margin: f64,
+    rules: Rules,
 ) -> Vec<Effects> {
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
     let of_cross = |cross: Cross| {
         let (mut main, mut interactions) = (Vec::new(), Vec::new());
         for metric in metrics.iter().copied() {
             let noise = aa_runs.spread(metric, &cross.workload);
-            let runs = Crossed { cross: &cross, trials, metric, noise: noise.as_ref(), margin };
+            let runs = Crossed { cross: &cross, trials, metric, noise: noise.as_ref(), rules };
             if runs.has_figures() {
                 main.extend(runs.main());
                 interactions.extend(runs.interactions());
@@ -122,7 +123,7 @@ struct Crossed<'a> {
     trials: &'a [Measured],
     metric: Metric,
     noise: Option<&'a NoiseSpread>,
-    margin: f64,
+    rules: Rules,
 }
 
 /// A level of a factor other than the baseline's, both as places.
@@ -208,7 +209,7 @@ impl Crossed<'_> {
             against_workload: None,
             question: None,
             metric: self.metric,
-            margin: self.margin,
+            margin: self.rules.margin,
             noise: self.noise,
             is_one_study: true,
         };
@@ -220,7 +221,7 @@ impl Crossed<'_> {
     fn corrected(&self, family: Vec<(Level, Undecided)>) -> Vec<Effect> {
         let (levels, undecided): (Vec<Level>, Vec<Undecided>) = family.into_iter().unzip();
         let name = |level: &Level| self.cross.factors[level.factor].name.clone();
-        let judged = all_asked(undecided).into_iter();
+        let judged = all_asked(undecided, &self.rules.look).into_iter();
         let effect = |(level, judged): (&Level, _)| Effect { factor: name(level), judged };
         levels.iter().zip(judged).map(effect).collect()
     }

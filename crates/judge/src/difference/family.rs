@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use crate::difference::comparison::{JudgedComparison, Undecided};
+use crate::difference::looks::Look;
 use crate::difference::verdict::{ALPHA, Conclusion};
 use crate::statistics::{benjamini_hochberg, holm};
 
@@ -59,8 +60,13 @@ pub(crate) enum Member {
     Detail,
 }
 
-/// Decides these, corrected by family.
-pub(crate) fn decided(all: Vec<Undecided>, members: &[Member]) -> Vec<JudgedComparison> {
+/// Decides these, corrected by family, at this look.
+pub(crate) fn decided(
+    all: Vec<Undecided>,
+    members: &[Member],
+    look: &Look,
+) -> Vec<JudgedComparison> {
+    let all: Vec<Undecided> = all.into_iter().map(|one| one.at(look)).collect();
     let size_of = |family: Member| {
         let its = all.iter().zip(members).filter(|(one, its)| **its == family && one.has_p());
         its.count()
@@ -96,9 +102,9 @@ fn corrected(
 }
 
 /// Corrects all together after Holm: they were all asked for.
-pub(crate) fn all_asked(all: Vec<Undecided>) -> Vec<JudgedComparison> {
+pub(crate) fn all_asked(all: Vec<Undecided>, look: &Look) -> Vec<JudgedComparison> {
     let members = vec![Member::Asked; all.len()];
-    decided(all, &members)
+    decided(all, &members, look)
 }
 
 /// Takes back verdicts over all thread counts that single ones contradict.

@@ -14,6 +14,7 @@ pub(crate) mod effects;
 pub(crate) mod exclusions;
 pub(crate) mod family;
 pub(crate) mod level;
+pub(crate) mod looks;
 pub(crate) mod noise;
 pub(crate) mod orders;
 pub(crate) mod pairs;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::difference::compare::ComparedRuns;
 use crate::difference::comparison::{JudgedComparison, Teller};
 use crate::difference::contrast::Contrast;
+use crate::difference::looks::Rules;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::difference::steps::{WeightedStep, contrast, log_ratio, mean_step, strata, weights};
@@ -135,10 +136,10 @@ impl<'a> Orders<'a> {
         threads: &'b BTreeSet<u32>,
         trials: &'b [Measured],
         aa_runs: &AaRuns<'_>,
-        margin: f64,
+        rules: Rules,
     ) -> MeasuredOrders<'b> {
         let noise = aa_runs.spread(Metric::Throughput, workload);
-        MeasuredOrders { orders: self, workload, threads, trials, noise, margin }
+        MeasuredOrders { orders: self, workload, threads, trials, noise, rules }
     }
 }
 
@@ -153,7 +154,7 @@ pub(crate) struct MeasuredOrders<'a> {
     threads: &'a BTreeSet<u32>,
     trials: &'a [Measured],
     noise: Option<NoiseSpread>,
-    margin: f64,
+    rules: Rules,
 }
 
 impl MeasuredOrders<'_> {
@@ -217,11 +218,12 @@ impl MeasuredOrders<'_> {
             against_workload: None,
             question: None,
             metric: Metric::Throughput,
-            margin: self.margin,
+            margin: self.rules.margin,
             noise: self.noise.as_ref(),
             is_one_study: true,
         };
-        teller.undecided(None, strata.as_deref().map_err(Clone::clone), &mean).decided_alone()
+        let strata = strata.as_deref().map_err(Clone::clone);
+        teller.undecided(None, strata, &mean).at(&self.rules.look).decided_alone()
     }
 }
 

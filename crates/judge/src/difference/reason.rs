@@ -2,6 +2,7 @@
 //! words.
 
 use crate::difference::family::Correction;
+use crate::difference::looks::Look;
 use crate::difference::verdict::Conclusion;
 use crate::trial::figure::Absent;
 use assay_study::TrialKey;
@@ -80,6 +81,8 @@ pub enum Reason {
         /// Runs of each side in which it is missed with 5 % at most.
         runs_needed: u32,
     },
+    /// The plan does not judge after these repeats: more are to come, or were added afterwards.
+    UnplannedLook(Look),
     /// The interval has both signs in it.
     IntervalHasBothSigns,
     /// One thread count points one way and another, or all of them together, the other way.

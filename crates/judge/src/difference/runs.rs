@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::difference::compare::{ComparedRuns, within_study};
 use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
+use crate::difference::looks::Rules;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::pairs::{Pair, Side};
 use crate::difference::reason::Reason;
@@ -34,11 +35,12 @@ pub(crate) fn over(
     pair: &Pair,
     trials: &[Measured],
     aa_runs: &AaRuns<'_>,
-    margin: f64,
+    rules: Rules,
 ) -> Option<JudgedComparison> {
     let runs = Runs { pair, trials, among: Some(threads) };
     let noise = widest(aa_runs, Metric::Throughput, pair);
-    runs.judged(Metric::Throughput, noise.as_ref(), margin).pop().map(Undecided::decided_alone)
+    let whole = runs.judged(Metric::Throughput, noise.as_ref(), rules.margin).pop()?;
+    Some(whole.at(&rules.look).decided_alone())
 }
 
 /// The wider of the spreads that noise has under the workloads of both sides.

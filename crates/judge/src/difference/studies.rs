@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use crate::difference::compare::{ComparedRuns, between_studies, within_study};
 use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
 use crate::difference::family::all_asked;
+use crate::difference::looks::Look;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
@@ -93,7 +94,9 @@ pub fn between(asked: &Between<'_>) -> Result<Vec<JudgedComparison>> {
             found.extend(of_workload(asked, &trials, &workload.name, *metric, margin));
         }
     }
-    Ok(all_asked(found))
+    let nothing = Study::default();
+    let look = Look::of(if asked.is_one_study { a.study } else { &nothing });
+    Ok(all_asked(found, &look))
 }
 
 /// Workloads of one name.

@@ -12,8 +12,8 @@
 //!    questions).
 //! 3. The interval excludes 1, p ≤ 5 %, and the difference is beyond the noise floor: **better** or
 //!    **worse**.
-//! 4. Else it **cannot be told**, with the number of further repeats that would decide if the
-//!    difference and its variance are as observed.
+//! 4. Else it **cannot be told**, with the number of repeats before which that is unlikely to
+//!    change.
 //!
 //! A tail (a percentile with at most 5 % above) is never equivalent by fewer runs than would show a
 //! stall in one run of five with 95 %: what an interval has not met, it does not hold.
@@ -29,7 +29,7 @@ use crate::difference::family::Correction;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::reason::{Reason, SignificanceTest};
 use crate::interval::LEVEL;
-use crate::statistics::{Permuted, repeats_for};
+use crate::statistics::{Permuted, unlikely_before};
 use crate::trial::metric::Metric;
 
 /// A judgement in one word.
@@ -60,15 +60,15 @@ pub struct Verdict {
     pub conclusion: Conclusion,
     /// Why it cannot be told, or what it is said of only.
     pub reason: Option<Reason>,
-    /// How many more repeats would tell, if a number would that anybody can run.
-    pub repeats_more: Option<u32>,
+    /// Repeats before which it is unlikely to be decided, if a number may that anybody can run.
+    pub unlikely_before: Option<u32>,
     /// Thread counts with a direction, where those together are equivalent.
     pub exceptions: Vec<(u32, Conclusion)>,
 }
 
 impl Verdict {
     fn of(conclusion: Conclusion, reason: Option<Reason>) -> Verdict {
-        Verdict { conclusion, reason, repeats_more: None, exceptions: Vec::new() }
+        Verdict { conclusion, reason, unlikely_before: None, exceptions: Vec::new() }
     }
 
     /// That there is none, and why.
@@ -139,7 +139,7 @@ pub fn verdict(
         return Verdict::of(word, one_run(difference.basis));
     }
     Verdict {
-        repeats_more: repeats_more(difference, margin, noise),
+        unlikely_before: repeats_least(difference, margin, noise),
         ..Verdict::none(why_untold(difference, (p, correction), floor, noise))
     }
 }
@@ -215,19 +215,18 @@ fn why_untold(
 
 /// More repeats than so many times those there are, or than so many, are no advice: the difference
 /// is within the noise.
-const MORE_MOST: (f64, f64) = (20.0, 100.0);
+const REPEATS_MOST: (f64, f64) = (20.0, 100.0);
 
-/// Repeats beyond those there are that would settle it; nothing where that is not feasible.
-fn repeats_more(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
+/// Repeats before which it is unlikely to be settled; `None` where settling it is not feasible.
+fn repeats_least(difference: &Difference, margin: f64, noise: Option<&NoiseSpread>) -> Option<u32> {
     let effect = difference.log.mean.abs();
-    let needed = repeats_for(effect, difference.deviation, margin.ln_1p(), LEVEL)?;
+    let needed = unlikely_before(effect, difference.deviation, margin.ln_1p(), difference.level)?;
     let settled_within = effect < margin.ln_1p();
     // What is to be called a difference must leave the noise floor behind, too.
     let beyond_noise = noise
         .filter(|noise| !settled_within && noise.makes_a_floor())
         .map_or(0.0, |one| (one.reach(difference.thread_counts) / effect).powi(2));
-    let needed = f64::from(needed).max(beyond_noise.ceil());
     let there = difference.repeats as f64;
-    let more = (needed - there).max(1.0);
-    (more <= MORE_MOST.1.min(MORE_MOST.0 * there)).then_some(more as u32)
+    let needed = f64::from(needed).max(beyond_noise.ceil()).max(there + 1.0);
+    (needed <= REPEATS_MOST.1.min(REPEATS_MOST.0 * there)).then_some(needed as u32)
 }

@@ -23,7 +23,7 @@ pub use long_run::{MeanVariance, autocorrelation, mean_variance, settling_second
 pub use permutation::{Permuted, exchange, flip_signs};
 #[cfg(test)]
 pub use power::power;
-pub use power::{detectable, repeats_for};
+pub use power::{detectable, unlikely_before};
 pub use sample::{mean, median, median_deviation, quantile, standard_deviation};
 pub use spread::{Spread, jackknife, paired, unpaired};
 

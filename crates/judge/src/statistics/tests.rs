@@ -98,14 +98,14 @@ fn the_power_that_is_predicted_is_what_is_found() {
 }
 
 #[test]
-fn the_repeats_advised_are_the_fewest_with_the_power_wanted() {
-    let advised = repeats_for(0.05, 0.04, 0.03, 0.95).unwrap();
-    assert!(power(0.05, 0.04, advised, 0.95) >= 0.8);
-    assert!(power(0.05, 0.04, advised - 1, 0.95) < 0.8, "{advised}");
-    let equal = repeats_for(0.0, 0.02, 0.03_f64.ln_1p(), 0.95).unwrap();
-    assert!((6..=14).contains(&equal), "{equal}");
-    assert_eq!(repeats_for(0.0, 0.0, 0.03, 0.95), Some(2));
-    assert_eq!(repeats_for(0.029, 1.0, 0.03, 0.95), None);
+fn a_decision_is_unlikely_before_the_fewest_repeats_with_a_fifth_of_the_power() {
+    let before = unlikely_before(0.05, 0.05, 0.03, 0.95).unwrap();
+    assert!(power(0.05, 0.05, before, 0.95) >= 0.2);
+    assert!(power(0.05, 0.05, before - 1, 0.95) < 0.2, "{before}");
+    let equal = unlikely_before(0.0, 0.02, 0.03_f64.ln_1p(), 0.95).unwrap();
+    assert!((3..=8).contains(&equal), "{equal}");
+    assert_eq!(unlikely_before(0.0, 0.0, 0.03, 0.95), Some(2));
+    assert_eq!(unlikely_before(0.001, 1.0, 0.03, 0.95), None);
 }
 
 #[test]

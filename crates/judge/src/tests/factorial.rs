@@ -8,6 +8,7 @@ use assay_testing::count;
 
 use crate::difference::chain::{Chain, chains};
 use crate::difference::effects::{Effects, effects};
+use crate::difference::looks::Rules;
 use crate::difference::noise::AaRuns;
 use crate::interval::LEVEL;
 use crate::simulated::{key, study};
@@ -88,13 +89,19 @@ fn crossed() -> Study {
 }
 
 fn judged(study: &Study, runs: &[Measured]) -> Effects {
-    let mut all = effects(study, runs, &[Metric::Throughput], &AaRuns::of(runs, &[].into()), 0.03);
+    let mut all = effects(
+        study,
+        runs,
+        &[Metric::Throughput],
+        &AaRuns::of(runs, &[].into()),
+        Rules::of(study),
+    );
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 fn chained(study: &Study, runs: &[Measured]) -> Chain {
-    let all = chains(study, runs, &AaRuns::of(runs, &[].into()), 0.03);
+    let all = chains(study, runs, &AaRuns::of(runs, &[].into()), Rules::of(study));
     all.into_iter().find(|one| one.whole.config == "a1 b1").unwrap()
 }
 
@@ -278,7 +285,12 @@ fn the_plans_factors_name_levels_and_a_lost_configuration_leaves_no_cross() {
     assert_eq!(sides(&found.main[0]), ("first".into(), "low".into(), "high".into()));
     let without: Vec<Measured> =
         runs.iter().filter(|one| one.key.config != "a1 b1").cloned().collect();
-    let none =
-        effects(&study, &without, &[Metric::Throughput], &AaRuns::of(&without, &[].into()), 0.03);
+    let none = effects(
+        &study,
+        &without,
+        &[Metric::Throughput],
+        &AaRuns::of(&without, &[].into()),
+        Rules::of(&study),
+    );
     assert_eq!(none, []);
 }

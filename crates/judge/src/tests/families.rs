@@ -5,7 +5,7 @@ use assay_study::AskedPair;
 use assay_testing::count;
 
 use crate::difference::comparison::JudgedComparison;
-use crate::difference::detectable::detectable_above;
+use crate::difference::detectable::detectable_percent;
 use crate::difference::family::{ChanceTally, Correction};
 use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
@@ -141,7 +141,7 @@ fn a_difference_that_is_called_detectable_is_found_four_times_in_five() {
         let stands =
             |one: &&JudgedComparison| one.threads.is_none() && one.metric == Metric::Throughput;
         let pairs: Vec<&JudgedComparison> = nothing.iter().filter(stands).collect();
-        found += is_found(&mut noise, detectable_above(None, &pairs).unwrap());
+        found += is_found(&mut noise, detectable_percent(None, &pairs).unwrap());
         control += is_found(&mut noise, narrowest_half(&pairs));
     }
     let [found, control] = [found, control].map(|all| f64::from(all) / f64::from(cases));

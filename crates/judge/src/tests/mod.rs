@@ -4,6 +4,7 @@ mod censoring;
 mod factorial;
 mod families;
 mod intervals;
+mod looks;
 mod lost_runs;
 mod pairs;
 mod phases;

@@ -193,9 +193,8 @@ fn what_would_tell_is_said_and_does() {
     let truth = Truth::minute(0.02);
     let found = throughput(&trials(&mut noise, &truth, 8, 2, 1.06));
     assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive);
-    let more = found.verdict.repeats_more.unwrap();
-    let needed = 2 + more;
-    assert!((3..200).contains(&needed), "{needed}");
+    let before = found.verdict.unlikely_before.unwrap();
+    assert!((3..=40).contains(&before), "{before}");
 }
 
 #[test]
@@ -324,9 +323,9 @@ fn more_repeats_than_anybody_runs_are_no_advice() {
     let mut said = [0, 0];
     for _ in 0..60 {
         let found = throughput(&trials(&mut noise, &truth, 8, 3, 1.04)).verdict;
-        match found.repeats_more {
-            Some(more) => {
-                assert!(more <= 60, "{more} more than 3");
+        match found.unlikely_before {
+            Some(before) => {
+                assert!((4..=60).contains(&before), "{before} after 3");
                 said[0] += 1;
             }
             None => said[1] += 1,
@@ -377,7 +376,7 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
     for ratios in [[1.5, 0.9], [1.1, 0.91]] {
         let found = over_all(ratios);
         assert!(found.conclusion == Conclusion::Inconclusive && is_split(&found), "{found:?}");
-        assert_eq!(found.repeats_more, None);
+        assert_eq!(found.unlikely_before, None);
     }
     let same_way = over_all([1.5, 1.1]);
     assert_eq!((same_way.conclusion, same_way.reason), (Conclusion::Better, None));

@@ -53,4 +53,6 @@ impl Progress for Teller<'_> {
     fn trial_discarded(&self, _: &TrialKey, _: &Outcome, _: usize, _: usize) {}
 
     fn trial_ended(&self, _: &TrialKey, _: &Outcome) {}
+
+    fn ended_at_look(&self, _: u32, _: usize) {}
 }

@@ -37,7 +37,8 @@ pub use site::{Described, RunContext, Site};
 
 /// Runs `missing` in order, until all are stored or the user wants no more; then the interrupt is
 /// set, and the current run is reset. Finished runs among them are run again, with as many extra
-/// runs as a new study has. Returns the number of runs that were left out.
+/// runs as a new study has. After each look of the plan `may_end` decides whether the study ends;
+/// its runs that are left are then forgotten. Returns the number of runs that were left out.
 ///
 /// # Errors
 /// The store cannot be written, or no run can be made any more. A run that fails is not an error.
@@ -46,6 +47,7 @@ pub fn trials(
     (experiment, calibration): (&Experiment, &Calibration),
     store: &mut Store,
     missing: &[&PlannedTrial],
+    may_end: &dyn Fn(&Store) -> Result<bool>,
     interrupt: &Interrupt,
     progress: &dyn Progress,
 ) -> Result<usize> {
@@ -57,7 +59,17 @@ pub fn trials(
     let used = if is_again { 0 } else { store.discarded()?.len() };
     let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
     let mut extra = ExtraRuns::new(experiment.extra_runs(), used, cpus, calibration);
+    let looks = &experiment.judging.looks;
+    let mut looked_after = None;
     while let Some(trial) = queue.pop_front() {
+        let before = trial.key.repeat - 1;
+        if looks.contains(&before) && looked_after != Some(before) {
+            looked_after = Some(before);
+            if end_after(store, before, may_end)? {
+                progress.ended_at_look(before, queue.len() + 1);
+                return Ok(0);
+            }
+        }
         if progress.is_end_wanted() {
             interrupt.set();
             return Ok(queue.len() + 1);
@@ -86,7 +98,24 @@ pub fn trials(
         progress.trial_ended(&trial.key, &outcome);
         store.end_trial(&trial.key, &outcome)?;
     }
+    let latest = missing.iter().map(|trial| trial.key.repeat).max();
+    if let Some(repeat) = latest.filter(|repeat| looks.contains(repeat)) {
+        end_after(store, repeat, may_end)?;
+    }
     Ok(0)
+}
+
+/// Ends the study after this repeat, if it may; its later runs are not planned any more.
+fn end_after(
+    store: &mut Store,
+    repeat: u32,
+    may_end: &dyn Fn(&Store) -> Result<bool>,
+) -> Result<bool> {
+    let ends = may_end(store)?;
+    if ends {
+        store.forget_unplanned(|key| key.repeat <= repeat)?;
+    }
+    Ok(ends)
 }
 
 /// The runs of these that have ended well.

@@ -37,4 +37,7 @@ pub trait Progress: LoadProgress {
     );
 
     fn trial_ended(&self, key: &TrialKey, outcome: &Outcome);
+
+    /// The plan's questions are decided after so many repeats, and `runs` are not needed.
+    fn ended_at_look(&self, repeats: u32, runs: usize);
 }

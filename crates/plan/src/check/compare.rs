@@ -25,9 +25,9 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
             "compare_repeats needs pairs to repeat; name them in [[compare]]"
         );
         ensure!(
-            (plan.repeats..=REPEATS_MOST).contains(&repeats),
+            (plan.repeats.at_most..=REPEATS_MOST).contains(&repeats),
             "compare_repeats is {repeats}; give {} (repeats) to {REPEATS_MOST}",
-            plan.repeats
+            plan.repeats.at_most
         );
     }
     for (place, pair) in plan.compare.iter().enumerate() {

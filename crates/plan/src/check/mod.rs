@@ -10,6 +10,7 @@ mod paper;
 pub(crate) mod phases;
 mod power_cut;
 pub(crate) mod rates;
+mod repeats;
 mod servers;
 mod stores;
 
@@ -124,7 +125,7 @@ pub(super) fn check_counts(plan: &Plan) -> Result<()> {
         "the plan multiplies to {loads} workloads over data profiles and rates; give at most \
         {LISTED_MAX}"
     );
-    let repeats = plan.repeats.max(plan.compare_repeats.unwrap_or(0)) as usize;
+    let repeats = plan.repeats.at_most.max(plan.compare_repeats.unwrap_or(0)) as usize;
     let runs = multiplied(&[plan.configs.len(), loads, plan.threads.len(), repeats]);
     ensure!(
         runs <= RUNS_MAX,
@@ -144,7 +145,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
         !plan.threads.is_empty(),
         "threads is empty; give at least one count, e.g. threads = [1, 8]"
     );
-    ensure!((1..=1000).contains(&plan.repeats), "repeats is {}; give from 1 to 1000", plan.repeats);
+    repeats::check(plan)?;
     let distinct: BTreeSet<u32> = plan.threads.iter().copied().collect();
     ensure!(
         distinct.len() == plan.threads.len(),

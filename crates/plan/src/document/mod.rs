@@ -17,6 +17,7 @@ mod objective;
 mod phases;
 mod pool;
 mod power_cut;
+mod repeats;
 mod rig;
 mod thread_list;
 mod workload_spec;
@@ -46,6 +47,7 @@ pub use phases::PhaseSpec;
 pub use pool::PoolSpec;
 pub use power_cut::PowerCutSpec;
 pub(crate) use power_cut::REPLICA_DELAY_MS;
+pub use repeats::RepeatsSpec;
 pub use rig::{FileSystemKind, RigKind, RigSpec};
 pub use workload_spec::WorkloadSpec;
 
@@ -61,9 +63,9 @@ pub struct Plan {
     /// Seed of the runs' order and of everything that the load draws.
     #[serde(default = "one")]
     pub seed: u64,
-    /// How often each run is repeated.
+    /// How often each run is repeated, and after how many repeats the study may end.
     #[serde(default = "one_repeat")]
-    pub repeats: u32,
+    pub repeats: RepeatsSpec,
     /// The most runs that replace those which the machine disturbed. Default: a quarter of all
     /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -384,6 +386,6 @@ fn one() -> u64 {
     1
 }
 
-fn one_repeat() -> u32 {
-    1
+fn one_repeat() -> RepeatsSpec {
+    RepeatsSpec::from(1)
 }

@@ -92,7 +92,7 @@ impl Experiment {
             false => Warmup::Seconds(plan.warmup_seconds),
         };
         Ok(Experiment {
-            repeats_most: plan.compare_repeats.unwrap_or(plan.repeats),
+            repeats_most: plan.compare_repeats.unwrap_or(plan.repeats.at_most),
             seconds: plan.seconds.unwrap_or_default(),
             warmup,
             search: plan.objective.as_ref().map(PlannedSearch::of).transpose()?,
@@ -221,6 +221,7 @@ fn judging(plan: &Plan) -> Judging {
         margin_percent: Some(plan.margin_percent),
         aa_runs,
         compare: plan.compare.clone(),
+        looks: plan.repeats.looks.clone(),
         factors: plan.planned_factors(),
         percentiles_by_statement: plan.percentiles_by_statement.clone(),
     }

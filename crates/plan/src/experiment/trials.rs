@@ -42,9 +42,9 @@ impl Experiment {
 /// Every run of a document in running order.
 pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
     let mut trials = Vec::new();
-    for repeat in 1..=plan.repeats.max(plan.compare_repeats.unwrap_or(0)) {
+    for repeat in 1..=plan.repeats.at_most.max(plan.compare_repeats.unwrap_or(0)) {
         let mut block = ordered(plan, repeat);
-        block.retain(|trial| repeat <= plan.repeats || is_asked_about(plan, trial));
+        block.retain(|trial| repeat <= plan.repeats.at_most || is_asked_about(plan, trial));
         trials.extend(block);
     }
     let mut variants: BTreeMap<VariantKey, VariantSpec> = BTreeMap::new();

@@ -108,7 +108,7 @@ fn the_runs_of_a_pair_can_be_repeated_more_often() {
     };
     let (once, plan) = (asking(pair).unwrap(), with(4).unwrap());
     let more: Vec<_> =
-        trials(&plan).into_iter().filter(|one| one.key.repeat > plan.repeats).collect();
+        trials(&plan).into_iter().filter(|one| one.key.repeat > plan.repeats.at_most).collect();
     assert!(!more.is_empty() && trials(&plan).len() == trials(&once).len() + more.len());
     for trial in &more {
         assert!(["csd", "plain"].contains(&&*trial.key.config), "{trial:?}");
@@ -137,7 +137,7 @@ data_profile = "more"
 against_data_profile = "large"
 "#,
     );
-    let runs = trials(&Plan { repeats: 6, ..plan.unwrap() });
+    let runs = trials(&Plan { repeats: 6.into(), ..plan.unwrap() });
     let is = |trial: &PlannedTrial, config: &str, profile: &str| {
         trial.variant.config == config && trial.variant.data_profile.as_deref() == Some(profile)
     };

@@ -17,8 +17,8 @@ fn quick_lies_over_tables_and_replaces_the_rest() {
     let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
     assert_eq!(full, Plan::parse(PLAN).unwrap(), "the full form is as if there were no other");
     assert_eq!(
-        (quick.seconds.unwrap(), quick.threads.as_slice(), quick.repeats),
-        (2.0, &[8][..], 1)
+        (quick.seconds.unwrap(), quick.threads.as_slice(), quick.repeats.clone()),
+        (2.0, &[8][..], RepeatsSpec::from(1))
     );
     let rig = quick.rig_of(&quick.configs["on"]);
     assert_eq!((rig.size, rig.mount_options.len()), (Some(Size(1 << 30)), 2), "joined by key");

@@ -10,9 +10,7 @@ use crate::words::disturbed;
 use crate::words::reason::reason_in_short;
 use crate::words::{answer, chance};
 use assay_judge::power_cuts::PowerCuts;
-use assay_judge::{
-    ChanceTally, Conclusion, JudgedComparison, Judgement, Metric, Reason, detectable_percent,
-};
+use assay_judge::{ChanceTally, Conclusion, JudgedComparison, Judgement, Metric, Reason};
 use assay_study::{RunState, Study};
 
 use crate::comparisons::known_steps;
@@ -325,5 +323,5 @@ fn detectable(judgement: &Judgement, all: &[&JudgedComparison]) -> Option<f64> {
     let parts = all.iter().filter(|one| has_parts(judgement, one));
     let parts: Vec<&JudgedComparison> = parts.flat_map(|one| by_threads(judgement, one)).collect();
     let of: Vec<&JudgedComparison> = all.iter().copied().chain(parts).collect();
-    detectable_percent(judgement, &of)
+    judgement.detectable_percent(&of)
 }

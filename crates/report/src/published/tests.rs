@@ -63,6 +63,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
             failed,
         ],
         discarded: Vec::new(),
+        looks: Vec::new(),
         power_cuts: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Metric,
+    Basis, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Look, Metric,
     NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls, Statements,
     Steady, Step, ThroughputLevel,
 };
@@ -18,6 +18,7 @@ use crate::words::{reason, stalls, steady, steps, verdict};
 #[derive(Debug, Serialize)]
 pub struct JudgementView<'a> {
     level: f64,
+    look: Look,
     margin_percent: f64,
     baseline: Option<&'a str>,
     noise_floor: Option<&'a NoiseFloor>,
@@ -63,6 +64,7 @@ impl<'a> JudgementView<'a> {
     pub fn of(judgement: &'a Judgement) -> JudgementView<'a> {
         JudgementView {
             level: judgement.level,
+            look: judgement.look,
             margin_percent: judgement.margin_percent,
             baseline: judgement.baseline.as_deref(),
             noise_floor: judgement.noise_floor.as_ref(),
@@ -175,7 +177,7 @@ struct ComparisonView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    repeats_more: Option<u32>,
+    unlikely_before: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -202,7 +204,7 @@ impl<'a> ComparisonView<'a> {
             verdict: one.verdict.conclusion,
             text: verdict::text(one),
             because: reason::because(Events::Transactions, one),
-            repeats_more: one.verdict.repeats_more,
+            unlikely_before: one.verdict.unlikely_before,
             left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
             doubtful: one.doubtful.iter().map(ToString::to_string).collect(),
             ratio_without_doubtful: one.ratio_without_doubtful,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::words::samples;
-use crate::words::{chance, reason, stalls, steady, steps, verdict};
+use crate::words::{chance, looks, reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
 use assay_judge::{
     ChanceTally, Conclusion, Correction, JudgedComparison, Judgement, Metric, OfTrial, Reason,
@@ -86,7 +86,7 @@ pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
     let rows = told(study, judgement);
     let known_steps = if rows.is_empty() { known_steps::known(judgement).len() } else { 0 };
     let shown = Shown {
-        lead: lead(judgement),
+        lead: lead(study, judgement),
         rows,
         known_steps,
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
@@ -150,7 +150,7 @@ fn rows(
         .collect()
 }
 
-fn lead(judgement: &Judgement) -> String {
+fn lead(study: &Study, judgement: &Judgement) -> String {
     let floor = match &judgement.noise_floor {
         Some(floor) => format!(
             "{} ran twice under two names; differences within the noise floor that this shows \
@@ -169,10 +169,12 @@ fn lead(judgement: &Judgement) -> String {
         "Better or worse: the {:.0} % confidence interval excludes equality, also after \
         correction: of the pairs that the plan asks for, at most 5 % of studies have any false \
         direction; of all others, at most 5 % of the directions told are false. Equivalent: it \
-        lies within ±{} %. {floor}{} docs/measuring.md has every formula.",
+        lies within ±{} %. {floor}{}{} docs/measuring.md has every formula.",
         judgement.level * 100.0,
         judgement.margin_percent,
         others_by_chance(judgement).map_or_else(String::new, |text| format!(" {text}")),
+        looks::text(&judgement.look, &study.judging.looks)
+            .map_or_else(String::new, |text| format!(" {text}")),
     )
 }
 
@@ -381,7 +383,7 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
         ratio_low,ratio_high,difference,\
         difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,\
         p_corrected,correction,corrected_over,improvement_factor,\
-        verdict,text,because,repeats_more,against_workload,question";
+        verdict,text,because,unlikely_before,against_workload,question";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for one in &judgement.comparisons {
         let found = one.difference.as_ref();
@@ -416,7 +418,7 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
             verdict::word(one.verdict.conclusion).to_owned(),
             verdict::text(one),
             optional(reason::because(Events::Transactions, one)),
-            optional(one.verdict.repeats_more),
+            optional(one.verdict.unlikely_before),
             one.against_workload.clone().unwrap_or_else(|| one.workload.clone()),
             optional(one.question.map(|place| place + 1)),
         ];

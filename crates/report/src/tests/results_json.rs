@@ -108,6 +108,8 @@ fn every_key_is_described_and_every_described_key_exists() {
         "judgement.recoveries",
         "judging.aa_runs",
         "judging.compare",
+        "judging.looks",
+        "looks",
         "power_cuts",
         "uncosted",
     ];

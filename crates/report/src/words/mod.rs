@@ -12,6 +12,7 @@ pub mod durability;
 pub mod effects;
 pub mod endurance;
 pub mod given;
+pub(crate) mod looks;
 pub mod overlay;
 pub mod paper;
 pub mod phases;

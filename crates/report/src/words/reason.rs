@@ -2,7 +2,7 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Conclusion, Correction, JudgedComparison, Metric, Reason,
+    ABOVE_LEAST, Absent, Conclusion, Correction, JudgedComparison, Look, Metric, Reason,
     SECONDS_WITH_ABOVE_LEAST, SignificanceTest, Verdict,
 };
 use assay_study::{Events, TrialKey};
@@ -106,6 +106,7 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
             counted(u64::from(*runs), "run"),
             missed * 100.0
         ),
+        Reason::UnplannedLook(look) => unplanned(look),
         Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
             format!("depends on the thread count: {}", directions(its))
@@ -132,27 +133,35 @@ fn of_absent(events: Events, trial: &TrialKey, metric: Metric, absent: Absent) -
     }
 }
 
-/// How many more repeats would tell, where repeats could.
+/// Why these repeats do not decide.
+fn unplanned(look: &Look) -> String {
+    let repeats = counted(u64::from(look.repeats), "repeat");
+    match look.next {
+        Some(next) => format!("{repeats} have run, and the plan judges after {next}"),
+        None => format!(
+            "runs were added after the plan's results had been told, so a direction needs p of at \
+             most {} %",
+            short(look.alpha * 100.0)
+        ),
+    }
+}
+
+/// When more repeats may tell, where repeats could.
 fn more(one: &JudgedComparison) -> Option<String> {
     let Verdict {
-        conclusion: Conclusion::Inconclusive, reason: Some(reason), repeats_more, ..
+        conclusion: Conclusion::Inconclusive, reason: Some(reason), unlikely_before, ..
     } = &one.verdict
     else {
         return None;
     };
-    let found = one.difference.as_ref()?;
-    match (reason, repeats_more) {
-        (Reason::SeparateRuns | Reason::DependsOnThreads { .. }, _) => None,
-        (_, None) => Some("deciding it is not feasible: the difference is within the noise".into()),
-        (_, Some(more)) => {
-            let about = if found.rests_on_seconds_alone() { "at least" } else { "about" };
-            let what = match one.metric {
-                Metric::Recovery => "more power cut",
-                _ => "more repeat",
-            };
-            let repeats = counted(u64::from(*more), what);
-            Some(format!("{about} {repeats} would decide"))
+    one.difference.as_ref()?;
+    let of = if one.metric == Metric::Recovery { "power cuts" } else { "repeats" };
+    match (reason, unlikely_before) {
+        (Reason::SeparateRuns | Reason::DependsOnThreads { .. } | Reason::UnplannedLook(_), _) => {
+            None
         }
+        (_, None) => Some("deciding it is not feasible: the difference is within the noise".into()),
+        (_, Some(before)) => Some(format!("unlikely to be decided before {before} {of}")),
     }
 }
 
@@ -172,16 +181,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_says_why_and_what_would_tell() {
-        let told = |reason: Reason, repeats_more: Option<u32>| {
+        let told = |reason: Reason, unlikely_before: Option<u32>| {
             let one = comparison(Conclusion::Inconclusive, Some(reason));
-            let one = JudgedComparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
+            let one =
+                JudgedComparison { verdict: Verdict { unlikely_before, ..one.verdict }, ..one };
             assert_eq!(text(&one), format!("inconclusive: {SIZE}"));
             assert_eq!(text(&one), text_with_word(&one));
             because(Events::Transactions, &one).unwrap()
         };
         assert_eq!(
             told(Reason::IntervalHasBothSigns, Some(1)),
-            "the interval includes both directions; about 1 more repeat would decide"
+            "the interval includes both directions; unlikely to be decided before 1 repeats"
         );
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
@@ -190,35 +200,35 @@ mod tests {
             deciding it is not feasible: the difference is within the noise"
         );
         assert_eq!(
-            told(Reason::FloorUnknown { differences: 1 }, Some(1)),
+            told(Reason::FloorUnknown { differences: 1 }, Some(3)),
             "one repeat, and the noise between runs is known from only 1 difference of a \
-            configuration with itself; about 1 more repeat would decide"
+            configuration with itself; unlikely to be decided before 3 repeats"
         );
         let chance =
             |test, p, correction| told(Reason::NotSignificant { test, p, correction }, Some(5));
         assert_eq!(
             chance(SignificanceTest::T, 0.0634, Correction::Holm { comparisons: 3 }),
-            "p is 0.063 after correction for the 3 comparisons asked for; about 5 more repeats \
-             would decide"
+            "p is 0.063 after correction for the 3 comparisons asked for; unlikely to be decided \
+             before 5 repeats"
         );
         assert_eq!(
             chance(SignificanceTest::T, 0.0634, Correction::BenjaminiHochberg { comparisons: 36 }),
-            "p is 0.063 after correction for 36 comparisons (q); about 5 more repeats would decide"
+            "p is 0.063 after correction for 36 comparisons (q); unlikely to be decided before 5 \
+             repeats"
         );
         assert_eq!(
             chance(SignificanceTest::Permutation, 0.0625, Correction::None),
-            "permutation test p = 0.062; about 5 more repeats would decide"
+            "permutation test p = 0.062; unlikely to be decided before 5 repeats"
         );
         let seconds = comparison(Conclusion::Inconclusive, Some(Reason::OneRun));
-        let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
+        let verdict = Verdict { unlikely_before: Some(2), ..seconds.verdict.clone() };
         let seconds = resting_on(Basis::OneRepeat, JudgedComparison { verdict, ..seconds });
         assert_eq!(
             because(Events::Transactions, &seconds).unwrap(),
             "one repeat, and no configuration ran twice: only the variation between seconds is \
-             known, not between runs; at \
-             least 2 more repeats would decide"
+             known, not between runs; unlikely to be decided before 2 repeats"
         );
-        assert!(!reason(Events::Transactions, &seconds).unwrap().contains("more repeats"));
+        assert!(!reason(Events::Transactions, &seconds).unwrap().contains("unlikely"));
     }
 
     #[test]

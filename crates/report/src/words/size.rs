@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::short;
 use assay_judge::{Difference, Metric};
 
 /// Ratios from here on are told as factors: "2.4 times" says more than "140 % more".
@@ -27,11 +28,13 @@ impl DifferenceSize {
     /// The size of a difference of this metric.
     pub fn of(metric: Metric, difference: &Difference) -> DifferenceSize {
         let ratio = difference.ratio;
-        if ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM {
+        let bare = if ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM {
             factor(metric, ratio, difference.ratio_interval)
         } else {
             percents(metric, ratio, difference.ratio_interval)
-        }
+        };
+        let level = short(difference.level * 100.0);
+        DifferenceSize { interval: format!("{level} % interval {}", bare.interval), ..bare }
     }
 
     /// Without the interval: `19 % faster`.
@@ -62,7 +65,7 @@ fn percents(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSi
         true => ("no".to_owned(), "difference"),
         false => (format!("{} %", bare(ratio)), side(ratio)),
     };
-    DifferenceSize { value, unit, interval: format!("95 % interval {interval}"), is_factor: false }
+    DifferenceSize { value, unit, interval, is_factor: false }
 }
 
 fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSize {
@@ -80,7 +83,7 @@ fn factor(metric: Metric, ratio: f64, (low, high): (f64, f64)) -> DifferenceSize
     } else {
         format!("{} times", times(high))
     };
-    let interval = format!("95 % interval {} to {to}", times(low));
+    let interval = format!("{} to {to}", times(low));
     DifferenceSize { value: times(ratio), unit, interval, is_factor: true }
 }
 

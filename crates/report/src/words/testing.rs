@@ -21,6 +21,8 @@ pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {
         p_t: 0.5,
         permutation: None,
         log: Spread { mean: ratio.ln(), error: 0.1, df: 2.0 },
+        plain: Spread { mean: 0.0, error: 0.1, df: 2.0 },
+        level: 0.95,
     }
 }
 
@@ -40,7 +42,7 @@ pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Judg
         p_corrected: None,
         correction: assay_judge::Correction::None,
         margin: 0.03,
-        verdict: Verdict { conclusion, reason, repeats_more: None, exceptions: Vec::new() },
+        verdict: Verdict { conclusion, reason, unlikely_before: None, exceptions: Vec::new() },
         left_out: Vec::new(),
         doubtful: Vec::new(),
         ratio_without_doubtful: None,

@@ -7,6 +7,7 @@
 //! out (see [`World::playing`]).
 
 mod live;
+mod looks;
 #[path = "../../../tests/common/pty.rs"]
 mod pty;
 mod repeated;
