@@ -2,7 +2,9 @@
 //! while the search goes on.
 
 use assay_load::Result;
-use assay_load::capacity::{Capacity, CapacityFound, Objective, Prober, Purpose, Search, Tried};
+use assay_load::capacity::{
+    Capacity, CapacityFound, MET_SHARE, Objective, Prober, Purpose, Search, Tried,
+};
 use assay_presets::{Device, Preset, Scale};
 use assay_testing::count;
 
@@ -10,7 +12,7 @@ use super::device::{Asked, Loaded, searched};
 
 /// Largest ratio of the reported rate to the rate that the drive then keeps.
 const ABOVE_MOST: f64 = 1.1;
-/// And so far below, as a share of it.
+/// And so far below the rate that 95 % of runs keep then, as a share of it.
 const BELOW_MOST: f64 = 0.8;
 
 /// One die of the P4610, 85 % full, overwritten at random in pages of 16 KiB.
@@ -43,9 +45,15 @@ fn reports_too_much(found: CapacityFound, kept: f64) -> bool {
     }
 }
 
-/// Rate that the drive keeps in its present state.
+/// Rate that half of the runs keep in the drive's present state.
 fn kept(drive: &mut Loaded) -> f64 {
     drive.met_by(0.5, [800.0, 3200.0], count(4, 10))
+}
+
+/// Rate that 95 % of them keep: what a search reports. Garbage collection makes short runs unequal,
+/// so it lies well below.
+fn kept_by_most(drive: &mut Loaded) -> f64 {
+    drive.met_by(MET_SHARE, [400.0, 3200.0], count(20, 40))
 }
 
 /// A search that halves its bracket and believes what it saw: no run holds what was found, and
@@ -109,7 +117,9 @@ fn the_rate_of_a_fresh_flash_drive_is_not_reported_once_its_garbage_collection_h
         assert!(!reports_too_much(capacity.found, kept), "{seed}: {:?}", capacity.found);
         if let CapacityFound::Rate { rate, .. } = capacity.found {
             settled += 1;
-            assert!(rate > BELOW_MOST * kept, "{seed}: {rate} of {kept}");
+            let kept_by_most = kept_by_most(&mut drive);
+            println!("95 % of runs keep {kept_by_most:.0}");
+            assert!(rate > BELOW_MOST * kept_by_most, "{seed}: {rate} of {kept_by_most}");
         }
         assert!(kept < 1.3 * worn, "garbage collection has set in: {kept} of {worn}");
         let (media, host) = drive.written();
