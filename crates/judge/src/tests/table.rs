@@ -1,0 +1,211 @@
+//! The table of rates in `docs/measuring.md`, which `./assay bench judging` prints: how often each
+//! procedure errs and finds, under each kind of noise.
+//!
+//! A repeat holds both configurations next to each other, every second one backwards, as a study
+//! runs them; a run takes [`RUN_S`] seconds with its rig.
+
+use assay_study::{RunState, Study, Trial};
+use assay_testing::count;
+
+use crate::difference::comparison::JudgedComparison;
+use crate::difference::looks::Look;
+use crate::difference::noise::AaRuns;
+use crate::judgement::comparisons;
+use crate::simulated::{key, study};
+use crate::statistics::MeanVariance;
+use crate::statistics::simulated::Noise;
+use crate::trial::figure::RunFigure;
+use crate::trial::measured::{Eligibility, Measured};
+use crate::trial::metric::Metric;
+
+/// Seconds from the beginning of a run to that of the next.
+const RUN_S: f64 = 66.0;
+
+/// The difference whose power is told, as a log ratio.
+const EFFECT: f64 = 0.1;
+
+/// Noise of a machine.
+#[derive(Debug, Clone, Copy)]
+enum Weather {
+    /// Runs vary independently.
+    Quiet,
+    /// A level that wanders with a time constant of five minutes.
+    Drifting,
+    /// One run in ten loses a tenth.
+    Bursty,
+    /// A hypervisor takes a share of the CPU time that is wanted: the other configuration wants
+    /// twice as much, and loses as much of its throughput by the same share.
+    DemandFollowing,
+}
+
+const WEATHERS: [Weather; 4] =
+    [Weather::Quiet, Weather::Drifting, Weather::Bursty, Weather::DemandFollowing];
+
+impl Weather {
+    fn name(self) -> &'static str {
+        match self {
+            Weather::Quiet => "quiet",
+            Weather::Drifting => "drifting",
+            Weather::Bursty => "bursty",
+            Weather::DemandFollowing => "demand-following",
+        }
+    }
+}
+
+/// A machine on which runs are made one after the other.
+struct Machine<'a> {
+    weather: Weather,
+    noise: &'a mut Noise,
+    /// The wandering level, as a multiple of its deviation.
+    level: f64,
+}
+
+impl Machine<'_> {
+    /// The noise of the next run, as a logarithm.
+    fn run(&mut self) -> f64 {
+        let own = self.noise.normal();
+        match self.weather {
+            Weather::Quiet => 0.035 * own,
+            Weather::Drifting => {
+                // Ornstein and Uhlenbeck's process, sampled once a run.
+                let kept = (-RUN_S / 300.0_f64).exp();
+                let moved = (1.0 - kept * kept).sqrt() * self.noise.normal();
+                self.level = kept * self.level + moved;
+                0.04 * self.level + 0.025 * own
+            }
+            Weather::Bursty => {
+                let burst = if self.noise.uniform() < 0.1 { -0.1 } else { 0.0 };
+                burst + 0.025 * own
+            }
+            Weather::DemandFollowing => {
+                let share = 0.05 * (0.7 * self.noise.normal()).exp();
+                -share + 0.025 * own
+            }
+        }
+    }
+}
+
+fn measured(config: &str, repeat: u32, log: f64) -> Measured {
+    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
+    let figure = RunFigure { value: 1000.0 * log.exp(), within, resolution: 0.0 };
+    Measured {
+        key: key(config, 8, repeat),
+        eligibility: Eligibility::Usable,
+        tps: Vec::new(),
+        latencies: assay_study::SecondLatencies::default(),
+        figures: [(Metric::Throughput, figure)].into(),
+        absent: [].into(),
+    }
+}
+
+fn runs(noise: &mut Noise, weather: Weather, repeats: u32, effect: f64) -> Vec<Measured> {
+    let level = noise.normal();
+    let mut machine = Machine { weather, noise, level };
+    let mut all = Vec::new();
+    for repeat in 1..=repeats {
+        let mut order = ["base", "other"];
+        if repeat % 2 == 0 {
+            order.reverse();
+        }
+        for config in order {
+            let truth = if config == "other" { effect } else { 0.0 };
+            all.push(measured(config, repeat, truth + machine.run()));
+        }
+    }
+    all
+}
+
+/// A study of these looks, or of none, of which so many of its repeats have run.
+fn planned(looks: &[u32], repeats: u32, done: u32) -> Study {
+    let trial = |config: &str, repeat: u32| {
+        let state = if repeat <= done { RunState::Done } else { RunState::Pending };
+        Trial { state, ..Trial::done(key(config, 8, repeat), &[]) }
+    };
+    let mut study = study(&["base", "other"], &[]);
+    study.judging.looks = looks.to_vec();
+    study.trials =
+        (1..=repeats).flat_map(|one| [trial("base", one), trial("other", one)]).collect();
+    study
+}
+
+fn judged(study: &Study, all: &[Measured]) -> JudgedComparison {
+    let look = Look::of(study);
+    let seen: Vec<Measured> = all.iter().filter(|one| look.has(one.key.repeat)).cloned().collect();
+    comparisons(study, &seen, &AaRuns::of(&seen, &[].into()), 0.03).remove(0)
+}
+
+/// The comparison at the end of a study: with looks, at the first that decides.
+fn ended(looks: &[u32], repeats: u32, all: &[Measured]) -> JudgedComparison {
+    let at = |done: u32| {
+        let until: Vec<Measured> =
+            all.iter().filter(|one| one.key.repeat <= done).cloned().collect();
+        judged(&planned(looks, repeats, done), &until)
+    };
+    let is_open = |one: &JudgedComparison| {
+        one.verdict.conclusion == crate::difference::verdict::Conclusion::Inconclusive
+    };
+    let (last, before) = looks.split_last().unwrap_or((&repeats, &[]));
+    let early = before.iter().map(|look| at(*look)).find(|one| !is_open(one));
+    early.unwrap_or_else(|| at(*last))
+}
+
+/// Rates of a procedure, as shares of studies.
+#[derive(Debug)]
+struct Rates {
+    /// A direction where nothing differs.
+    type_1: f64,
+    /// An interval that holds the truth, where something differs.
+    coverage: f64,
+    /// The right direction of [`EFFECT`].
+    power: f64,
+    /// Repeats until its end where something differs.
+    repeats: f64,
+}
+
+fn rates(weather: Weather, looks: &[u32], repeats: u32) -> Rates {
+    let mut noise = Noise::new(u64::from(repeats) * 7 + looks.len() as u64);
+    let cases = count(100, 4000);
+    let mut sums = [0.0; 4];
+    for _ in 0..cases {
+        let nothing = ended(looks, repeats, &runs(&mut noise, weather, repeats, 0.0));
+        let there = ended(looks, repeats, &runs(&mut noise, weather, repeats, EFFECT));
+        let found = there.difference.as_ref().expect("two repeats and more have a difference");
+        let (low, high) = found.ratio_interval;
+        sums[0] += f64::from(u32::from(nothing.verdict.conclusion.has_direction()));
+        sums[1] += f64::from(u32::from(low <= EFFECT.exp() && EFFECT.exp() <= high));
+        let is_right = there.verdict.conclusion.has_direction() && found.ratio > 1.0;
+        sums[2] += f64::from(u32::from(is_right));
+        sums[3] += found.repeats as f64;
+    }
+    let [type_1, coverage, power, repeats] = sums.map(|sum| sum / f64::from(cases));
+    Rates { type_1, coverage, power, repeats }
+}
+
+#[test]
+fn every_procedure_keeps_its_rate_under_every_noise() {
+    let designs: [(&str, Vec<u32>, u32); 5] = [
+        ("2 repeats", vec![], 2),
+        ("3 repeats", vec![], 3),
+        ("5 repeats", vec![], 5),
+        ("8 repeats", vec![], 8),
+        ("looks at 3, 5, 8, 12", vec![3, 5, 8, 12], 12),
+    ];
+    println!("| noise | design | type I | coverage | power at 10 % | repeats |");
+    println!("|---|---|---|---|---|---|");
+    let error = (0.05 * 0.95 / f64::from(count(100, 4000))).sqrt();
+    for weather in WEATHERS {
+        for (name, looks, repeats) in &designs {
+            let found = rates(weather, looks, *repeats);
+            println!(
+                "| {} | {name} | {:.1} % | {:.1} % | {:.0} % | {:.1} |",
+                weather.name(),
+                found.type_1 * 100.0,
+                found.coverage * 100.0,
+                found.power * 100.0,
+                found.repeats
+            );
+            assert!(found.type_1 <= 0.05 + 4.0 * error, "{name}: {found:?}");
+            assert!(found.coverage >= 0.95 - 4.0 * error, "{name}: {found:?}");
+        }
+    }
+}
