@@ -50,7 +50,7 @@ pub fn cases() -> Vec<(&'static str, String, &'static str)> {
         ("infinite seconds", head("").replace("seconds = 1", "seconds = inf"), "seconds is inf"),
         ("2^32 threads", head("").replace("[1]", "[4294967295]"), "a count is from 1 to 1000"),
         ("2^32 repeats", head("repeats = 4294967295"), "multiplies to 4294967295 runs"),
-        ("negative repeats", head("repeats = -1"), "integer `-1`"),
+        ("negative repeats", head("repeats = -1"), "repeats is a number from 1 to 1000"),
         ("a rate of NaN", head("rate = nan"), "rate"),
         (
             "twenty thousand rates",

@@ -13,10 +13,21 @@ use super::verdict::{directions, not_comparable, word};
 /// Why it cannot be told and what would tell, or what it is said of only.
 pub fn because(events: Events, one: &JudgedComparison) -> Option<String> {
     let reason = reason(events, one)?;
-    Some(match more(one) {
-        Some(more) => format!("{reason}; {more}"),
-        None => reason,
-    })
+    let all = [Some(reason), equivalent_within(one), more(one)];
+    Some(all.into_iter().flatten().collect::<Vec<String>>().join("; "))
+}
+
+/// A wider margin is nobody's.
+const MARGIN_MOST_PERCENT: f64 = 1000.0;
+
+/// The smallest margin by which two that point nowhere would be called equivalent: with few repeats
+/// the plan's own is out of reach.
+fn equivalent_within(one: &JudgedComparison) -> Option<String> {
+    let points_nowhere = matches!(one.verdict.reason, Some(Reason::IntervalHasBothSigns));
+    let (low, high) = one.difference.as_ref()?.ratio_interval;
+    let percent = (high.max(1.0 / low) - 1.0) * 100.0;
+    (points_nowhere && one.metric.tail().is_none() && percent < MARGIN_MOST_PERCENT)
+        .then(|| format!("equivalent within {} %", short(percent)))
 }
 
 /// The same without what would tell.
@@ -190,8 +201,9 @@ mod tests {
             because(Events::Transactions, &one).unwrap()
         };
         assert_eq!(
-            told(Reason::IntervalHasBothSigns, Some(1)),
-            "the interval includes both directions; unlikely to be decided before 1 repeats"
+            told(Reason::IntervalHasBothSigns, Some(4)),
+            "the interval includes both directions; equivalent within 23 %; unlikely to be decided \
+             before 4 repeats"
         );
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
