@@ -167,14 +167,20 @@ pub fn may_end(store: &Store, study: &Study) -> Result<bool> {
     };
     let mut asked = all.iter().filter(|one| match one.correction {
         Correction::Holm { .. } => true,
-        _ => !asks && answers(study, one) && stands_for_pair(&all, one),
+        _ => !asks && stands_for_pair(study, all.iter(), one),
     });
     Ok(asked.all(is_closed))
 }
 
-fn stands_for_pair(all: &[JudgedComparison], one: &JudgedComparison) -> bool {
-    let mut wholes = all.iter().filter(|whole| whole.threads.is_none());
-    one.threads.is_none() || !wholes.any(|whole| whole.is_of_same_pair(one))
+/// Returns true if the comparison is the one that answers of its pair: over all thread counts, or
+/// of the only one.
+fn stands_for_pair<'a>(
+    study: &Study,
+    all: impl Iterator<Item = &'a JudgedComparison>,
+    one: &JudgedComparison,
+) -> bool {
+    let has_whole = || all.filter(|one| one.threads.is_none()).any(|it| it.is_of_same_pair(one));
+    answers(study, one) && (one.threads.is_none() || !has_whole())
 }
 
 /// Runs that may be compared, and of a configuration × workload × threads without any, those that
@@ -210,11 +216,7 @@ pub(crate) fn comparisons(
 fn member(study: &Study, all: &[Undecided], one: &Undecided) -> Member {
     let asks = all.iter().any(|one| one.told().question.is_some());
     let told = one.told();
-    let has_whole = || {
-        let mut wholes = all.iter().map(Undecided::told).filter(|one| one.threads.is_none());
-        wholes.any(|whole| whole.is_of_same_pair(told))
-    };
-    let stands_for_pair = answers(study, told) && (told.threads.is_none() || !has_whole());
+    let stands_for_pair = stands_for_pair(study, all.iter().map(Undecided::told), told);
     match (stands_for_pair, asks, told.question) {
         (true, true, Some(_)) => Member::Asked,
         (true, false, _) => Member::Unasked,

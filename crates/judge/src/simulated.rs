@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::statistics::MeanVariance;
 use crate::statistics::simulated::{Noise, autoregression};
-use crate::trial::figure::{OF_THREE_DIGITS, figures};
+use crate::trial::figure::{OF_THREE_DIGITS, RunFigure, figures};
 use crate::trial::measured::{Eligibility, Measured};
+use crate::trial::metric::Metric;
 use assay_study::RigRecord;
 use assay_study::metrics::Window;
 use assay_study::{
@@ -65,6 +67,32 @@ impl Truth {
         figures(&mut trial, &results, &all, OF_THREE_DIGITS);
         trial
     }
+}
+
+/// A figure that is exact, of a run whose seconds are not known.
+pub(crate) fn exactly(value: f64) -> RunFigure {
+    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
+    RunFigure { value, within, resolution: 0.0 }
+}
+
+/// A run of which these figures alone are known.
+pub(crate) fn figures_alone(
+    key: TrialKey,
+    figures: impl IntoIterator<Item = (Metric, RunFigure)>,
+) -> Measured {
+    Measured {
+        key,
+        eligibility: Eligibility::Usable,
+        tps: Vec::new(),
+        latencies: SecondLatencies::default(),
+        figures: figures.into_iter().collect(),
+        absent: BTreeMap::new(),
+    }
+}
+
+/// A run with this throughput alone.
+pub(crate) fn throughput_alone(key: TrialKey, tps: f64) -> Measured {
+    figures_alone(key, [(Metric::Throughput, exactly(tps))])
 }
 
 pub(crate) fn key(config: &str, threads: u32, repeat: u32) -> TrialKey {

@@ -260,7 +260,7 @@ fn finished(
 /// With fewer repeats nothing is said of more than the runs there are.
 const REPEATS_OF_A_LOOK: u32 = 2;
 
-/// Keeps that the results are told after the repeats that have run.
+/// Records a look at the results, after the repeats that have run.
 fn record_look(store: &Store) -> Result<()> {
     let look = Look::of(&store.study()?);
     if look.repeats >= REPEATS_OF_A_LOOK {

@@ -205,7 +205,7 @@ impl Undecided {
         Undecided { look: *look, ..self }
     }
 
-    /// The p that counts among so many comparisons.
+    /// p for the correction over so many comparisons.
     pub(crate) fn p(&self, family: usize) -> Option<f64> {
         self.told.difference.as_ref().map(|one| self.as_single(p_of(one, family)))
     }

@@ -32,8 +32,8 @@ pub(crate) fn detectable_percent(
     Some(found.max(floor).exp_m1() * 100.0)
 }
 
-/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no
-/// configuration ran twice.
+/// The noise floor of the mean over so many repeats, as a logarithm; 0 if no configuration ran
+/// twice.
 fn floor(noise_floor: Option<&NoiseFloor>, one: &JudgedComparison, repeats: usize) -> f64 {
     let seen = noise_floor.iter().flat_map(|floor| &floor.seen);
     let of_metric = || seen.clone().filter(|seen| seen.metric == one.metric);

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: of the comparisons that a plan asks for, any direction is false in at most 5 % of
 //! studies (Holm). Of all others, and of a plan that asks for none, at most 5 % of the directions
-//! that are told are false on average, and any is in at most 5 % of studies where nothing differs
+//! in the report are false on average; if nothing differs, at most 5 % of studies report one
 //! (Benjamini and Hochberg).
 
 use serde::Serialize;

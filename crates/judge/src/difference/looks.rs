@@ -84,7 +84,7 @@ impl Look {
         1.0 - self.alpha
     }
 
-    /// The level of the intervals that are told: of an unplanned look, that of a single one.
+    /// Level of the intervals in the report: 95 % after an unplanned look.
     #[must_use]
     pub fn told_level(&self) -> f64 {
         if self.is_planned { self.level() } else { LEVEL }
@@ -120,7 +120,7 @@ fn complete_repeats(study: &Study) -> u32 {
     first_open.map_or(last, |repeat| repeat - 1)
 }
 
-/// The basis of verdicts beside the runs.
+/// Rules by which verdicts follow from the runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     /// The share that does not matter.

@@ -7,10 +7,9 @@ use assay_testing::count;
 use crate::difference::noise::AaRuns;
 use crate::difference::verdict::Conclusion;
 use crate::judgement::comparisons;
-use crate::simulated::{key, study};
+use crate::simulated::{exactly, key, study};
 use crate::statistics::simulated::Noise;
-use crate::statistics::{MeanVariance, mean, standard_deviation};
-use crate::trial::figure::RunFigure;
+use crate::statistics::{mean, standard_deviation};
 use crate::trial::measured::{Eligibility, Measured, is_comparable};
 use crate::trial::metric::Metric;
 
@@ -32,9 +31,7 @@ fn run(noise: &mut Noise, config: &str, repeat: u32, own_late_percent: f64) -> T
 }
 
 fn measured(trial: &Trial, eligibility: Eligibility) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    let figure = RunFigure { value: trial.results["tps"], within, resolution: 0.0 };
-    let figures = [(Metric::Throughput, figure)].into();
+    let figures = [(Metric::Throughput, exactly(trial.results["tps"]))].into();
     Measured { eligibility, figures, ..Measured::nothing(trial) }
 }
 

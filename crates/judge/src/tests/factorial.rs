@@ -11,10 +11,9 @@ use crate::difference::effects::{Effects, effects};
 use crate::difference::looks::Rules;
 use crate::difference::noise::AaRuns;
 use crate::interval::LEVEL;
-use crate::simulated::{key, study};
+use crate::simulated::{key, study, throughput_alone};
 use crate::statistics::simulated::Noise;
-use crate::statistics::{MeanVariance, mean, standard_deviation};
-use crate::trial::figure::RunFigure;
+use crate::statistics::{mean, standard_deviation};
 use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 
@@ -65,15 +64,7 @@ impl Factorial {
 }
 
 fn run(config: &str, threads: u32, repeat: u32, value: f64) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    Measured {
-        key: key(config, threads, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::Throughput, RunFigure { value, within, resolution: 0.0 })].into(),
-        absent: [].into(),
-    }
+    throughput_alone(key(config, threads, repeat), value)
 }
 
 /// The study of the four configurations, in which two settings differ.

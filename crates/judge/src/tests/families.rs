@@ -9,11 +9,9 @@ use crate::difference::detectable::detectable_percent;
 use crate::difference::family::{ChanceTally, Correction};
 use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
-use crate::simulated::{key, study};
-use crate::statistics::MeanVariance;
+use crate::simulated::{exactly, figures_alone, key, study};
 use crate::statistics::simulated::Noise;
-use crate::trial::figure::RunFigure;
-use crate::trial::measured::{Eligibility, Measured};
+use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
 const CONFIGS: usize = 12;
@@ -24,20 +22,9 @@ fn names() -> Vec<String> {
 
 /// A run of which throughput and p99 vary by 5 % each.
 fn run(noise: &mut Noise, config: &str, threads: u32, repeat: u32, level: f64) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    let mut figure = |level: f64| RunFigure {
-        value: level * (0.035 * noise.normal()).exp(),
-        within,
-        resolution: 0.0,
-    };
-    Measured {
-        key: key(config, threads, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::Throughput, figure(level)), (Metric::P99, figure(10.0))].into(),
-        absent: [].into(),
-    }
+    let mut figure = |level: f64| exactly(level * (0.035 * noise.normal()).exp());
+    let figures = [(Metric::Throughput, figure(level)), (Metric::P99, figure(10.0))];
+    figures_alone(key(config, threads, repeat), figures)
 }
 
 /// Comparisons of eleven configurations with the baseline, at two thread counts and three repeats;

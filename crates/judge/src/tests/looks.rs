@@ -1,60 +1,30 @@
 //! Tests looks at a study before all its repeats have run, and advice to add some.
 
-use assay_study::{LookMade, RunState, Study, Trial};
+use assay_study::{LookMade, RunState, Study};
 use assay_testing::count;
 
+use super::{at_look, planned};
 use crate::difference::looks::Look;
-use crate::difference::noise::AaRuns;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Conclusion, Verdict};
-use crate::judgement::comparisons;
-use crate::simulated::{key, study};
-use crate::statistics::MeanVariance;
+use crate::simulated::{key, throughput_alone};
 use crate::statistics::simulated::Noise;
-use crate::trial::figure::RunFigure;
-use crate::trial::measured::{Eligibility, Measured};
-use crate::trial::metric::Metric;
+use crate::trial::measured::Measured;
 
 const LOOKS: [u32; 4] = [3, 5, 8, 12];
-
-fn run(config: &str, repeat: u32, value: f64) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    Measured {
-        key: key(config, 8, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::Throughput, RunFigure { value, within, resolution: 0.0 })].into(),
-        absent: [].into(),
-    }
-}
 
 /// Runs of two configurations whose log ratio varies by 5 % about `effect`.
 fn runs(noise: &mut Noise, repeats: u32, effect: f64) -> Vec<Measured> {
     let pair = |repeat| {
         let ratio = (effect + 0.05 * noise.normal()).exp();
-        [run("base", repeat, 1000.0), run("other", repeat, 1000.0 * ratio)]
+        [("base", 1000.0), ("other", 1000.0 * ratio)]
+            .map(|(config, tps)| throughput_alone(key(config, 8, repeat), tps))
     };
     (1..=repeats).flat_map(pair).collect()
 }
 
-/// A study of so many repeats that has these looks, of which the first `done` repeats have run.
-fn planned(looks: &[u32], repeats: u32, done: u32) -> Study {
-    let trial = |config: &str, repeat: u32| {
-        let state = if repeat <= done { RunState::Done } else { RunState::Pending };
-        Trial { state, ..Trial::done(key(config, 8, repeat), &[]) }
-    };
-    let mut study = study(&["base", "other"], &[]);
-    study.judging.looks = looks.to_vec();
-    study.trials =
-        (1..=repeats).flat_map(|one| [trial("base", one), trial("other", one)]).collect();
-    study
-}
-
 fn verdict(study: &Study, all: &[Measured]) -> Verdict {
-    let look = Look::of(study);
-    let seen: Vec<Measured> = all.iter().filter(|one| look.has(one.key.repeat)).cloned().collect();
-    comparisons(study, &seen, &AaRuns::of(&seen, &[].into()), 0.03).remove(0).verdict
+    at_look(study, all).verdict
 }
 
 /// The look that ends a study, and its conclusion; `None` if none does.

@@ -5,26 +5,17 @@ use assay_testing::count;
 
 use crate::difference::compare::{ComparedRuns, estimated};
 use crate::interval::LEVEL;
-use crate::simulated::key;
+use crate::simulated::{key, throughput_alone};
 use crate::statistics::simulated::Noise;
-use crate::statistics::{MeanVariance, Spread, paired};
-use crate::trial::figure::RunFigure;
-use crate::trial::measured::{Eligibility, Measured};
+use crate::statistics::{Spread, paired};
+use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
 const THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// A run with this throughput, and no seconds.
 fn run(config: &str, threads: u32, repeat: u32, value: f64) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    Measured {
-        key: key(config, threads, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::Throughput, RunFigure { value, within, resolution: 0.0 })].into(),
-        absent: [].into(),
-    }
+    throughput_alone(key(config, threads, repeat), value)
 }
 
 /// Log ratios of each thread count by repeat, which share half their variance within a repeat; the

@@ -14,6 +14,9 @@ mod tails;
 mod verdicts;
 
 use super::JudgedComparison;
+use assay_study::{RunState, Study, Trial};
+
+use crate::difference::looks::Look;
 use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key, study};
@@ -34,6 +37,27 @@ pub(super) fn trials(
         trials.push(truth.trial(noise, key("other", threads, repeat), 1000.0 * ratio));
     }
     trials
+}
+
+/// A study of so many repeats that has these looks, or none, of which the first `done` repeats have
+/// run.
+pub(super) fn planned(looks: &[u32], repeats: u32, done: u32) -> Study {
+    let trial = |config: &str, repeat: u32| {
+        let state = if repeat <= done { RunState::Done } else { RunState::Pending };
+        Trial { state, ..Trial::done(key(config, 8, repeat), &[]) }
+    };
+    let mut study = study(&["base", "other"], &[]);
+    study.judging.looks = looks.to_vec();
+    study.trials =
+        (1..=repeats).flat_map(|one| [trial("base", one), trial("other", one)]).collect();
+    study
+}
+
+/// The comparison of the two by throughput, at the look that the study's runs allow.
+pub(super) fn at_look(study: &Study, all: &[Measured]) -> JudgedComparison {
+    let look = Look::of(study);
+    let seen: Vec<Measured> = all.iter().filter(|one| look.has(one.key.repeat)).cloned().collect();
+    comparisons(study, &seen, &AaRuns::of(&seen, &[].into()), 0.03).remove(0)
 }
 
 pub(super) fn judged(trials: &[Measured], aa_runs: &[(&str, &str)]) -> Vec<JudgedComparison> {

@@ -4,19 +4,13 @@
 //! A repeat holds both configurations next to each other, every second one backwards, as a study
 //! runs them; a run takes [`RUN_S`] seconds with its rig.
 
-use assay_study::{RunState, Study, Trial};
 use assay_testing::count;
 
+use super::{at_look, planned};
 use crate::difference::comparison::JudgedComparison;
-use crate::difference::looks::Look;
-use crate::difference::noise::AaRuns;
-use crate::judgement::comparisons;
-use crate::simulated::{key, study};
-use crate::statistics::MeanVariance;
+use crate::simulated::{key, throughput_alone};
 use crate::statistics::simulated::Noise;
-use crate::trial::figure::RunFigure;
-use crate::trial::measured::{Eligibility, Measured};
-use crate::trial::metric::Metric;
+use crate::trial::measured::Measured;
 
 /// Seconds from the beginning of a run to that of the next.
 const RUN_S: f64 = 66.0;
@@ -85,19 +79,6 @@ impl Machine<'_> {
     }
 }
 
-fn measured(config: &str, repeat: u32, log: f64) -> Measured {
-    let within = Some(MeanVariance { variance: 0.0, df: 1.0 });
-    let figure = RunFigure { value: 1000.0 * log.exp(), within, resolution: 0.0 };
-    Measured {
-        key: key(config, 8, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::Throughput, figure)].into(),
-        absent: [].into(),
-    }
-}
-
 fn runs(noise: &mut Noise, weather: Weather, repeats: u32, effect: f64) -> Vec<Measured> {
     let level = noise.normal();
     let mut machine = Machine { weather, noise, level };
@@ -109,29 +90,11 @@ fn runs(noise: &mut Noise, weather: Weather, repeats: u32, effect: f64) -> Vec<M
         }
         for config in order {
             let truth = if config == "other" { effect } else { 0.0 };
-            all.push(measured(config, repeat, truth + machine.run()));
+            let tps = 1000.0 * (truth + machine.run()).exp();
+            all.push(throughput_alone(key(config, 8, repeat), tps));
         }
     }
     all
-}
-
-/// A study of these looks, or of none, of which so many of its repeats have run.
-fn planned(looks: &[u32], repeats: u32, done: u32) -> Study {
-    let trial = |config: &str, repeat: u32| {
-        let state = if repeat <= done { RunState::Done } else { RunState::Pending };
-        Trial { state, ..Trial::done(key(config, 8, repeat), &[]) }
-    };
-    let mut study = study(&["base", "other"], &[]);
-    study.judging.looks = looks.to_vec();
-    study.trials =
-        (1..=repeats).flat_map(|one| [trial("base", one), trial("other", one)]).collect();
-    study
-}
-
-fn judged(study: &Study, all: &[Measured]) -> JudgedComparison {
-    let look = Look::of(study);
-    let seen: Vec<Measured> = all.iter().filter(|one| look.has(one.key.repeat)).cloned().collect();
-    comparisons(study, &seen, &AaRuns::of(&seen, &[].into()), 0.03).remove(0)
 }
 
 /// The comparison at the end of a study: with looks, at the first that decides.
@@ -139,7 +102,7 @@ fn ended(looks: &[u32], repeats: u32, all: &[Measured]) -> JudgedComparison {
     let at = |done: u32| {
         let until: Vec<Measured> =
             all.iter().filter(|one| one.key.repeat <= done).cloned().collect();
-        judged(&planned(looks, repeats, done), &until)
+        at_look(&planned(looks, repeats, done), &until)
     };
     let is_open = |one: &JudgedComparison| {
         one.verdict.conclusion == crate::difference::verdict::Conclusion::Inconclusive

@@ -9,25 +9,19 @@ use crate::difference::family::Correction;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Conclusion, STALLED_SHARE, verdict};
 use crate::interval::LEVEL;
-use crate::simulated::key;
+use crate::simulated::{figures_alone, key};
 use crate::statistics::paired;
 use crate::statistics::simulated::Noise;
 use crate::trial::figure::{Absent, OF_THREE_DIGITS, RunFigure, figures};
-use crate::trial::measured::{Eligibility, Measured};
+use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
 const MARGIN: f64 = 0.03;
 
 /// A run with nothing but a p99.
 fn run(config: &str, repeat: u32, value: f64, resolution: f64) -> Measured {
-    Measured {
-        key: key(config, 1, repeat),
-        eligibility: Eligibility::Usable,
-        tps: Vec::new(),
-        latencies: assay_study::SecondLatencies::default(),
-        figures: [(Metric::P99, RunFigure { value, within: None, resolution })].into(),
-        absent: [].into(),
-    }
+    let figure = RunFigure { value, within: None, resolution };
+    figures_alone(key(config, 1, repeat), [(Metric::P99, figure)])
 }
 
 /// The judge's difference between repeats with these p99 in ms.
