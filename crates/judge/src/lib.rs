@@ -32,6 +32,7 @@ pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};
 pub use difference::comparison::{JudgedComparison, baseline_of};
 pub use difference::cross::{Cross, CrossCell, CrossedFactor};
+pub use difference::days::ByDay;
 pub use difference::effects::{BytesEffect, Effect, Effects, Interaction, SimpleEffect};
 pub use difference::exclusions::{Exclusions, SideExclusions, UnevenLoss};
 pub use difference::family::{ChanceTally, Correction};

@@ -121,6 +121,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
         facts: [].into(),
         notes: vec![],
         looks: vec![],
+        sessions: assay_study::Sessions::default(),
         configs: configs.iter().map(config).collect(),
         workloads: vec![WorkloadRecord {
             name: "w".into(),

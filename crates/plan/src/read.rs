@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use assay_base::{one_line, text_file};
 
 use super::check::check_use_of_server;
@@ -56,6 +56,10 @@ impl Forms {
 }
 
 fn checked(mut plan: Plan) -> Result<Plan> {
+    ensure!(
+        plan.sessions.is_default(),
+        "sessions is no key of a plan: assay run --another-session adds a session to a study"
+    );
     complete(&mut plan)?;
     Experiment::of(plan.clone())?;
     check_use_of_server(&plan)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use assay_load::{Generator, Recipe};
 
-use assay_study::TrialKey;
+use assay_study::{Sessions, TrialKey};
 
 use super::document::RepeatsSpec;
 use super::experiment::trials;
@@ -249,6 +249,35 @@ fn trials_are_interleaved_in_an_order_that_the_seed_decides() {
     let order =
         |trials: &[PlannedTrial]| trials.iter().map(|trial| trial.key.clone()).collect::<Vec<_>>();
     assert_ne!(order(&trials_once), order(&trials(&other)));
+    let drawn = Sessions { order_seed: Some(7), ..Sessions::default() };
+    let drawn = trials(&Plan { sessions: drawn, ..other.clone() });
+    assert_ne!(order(&drawn), order(&trials(&other)), "an order that was drawn for the study");
+    let prints = |trials: &[PlannedTrial]| -> BTreeSet<String> {
+        trials.iter().map(|trial| trial.fingerprint.clone()).collect()
+    };
+    assert_eq!(prints(&drawn), prints(&trials(&other)), "and the same runs");
+}
+
+#[test]
+fn a_session_has_the_repeats_of_a_study() {
+    let plan = Plan::parse(PLAN).unwrap();
+    let once = trials(&plan);
+    let sessions = Sessions { repeats: vec![3, 3], order_seed: None };
+    let both = trials(&Plan { sessions: sessions.clone(), ..plan.clone() });
+    let keys =
+        |trials: &[PlannedTrial]| trials.iter().map(|one| one.key.clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&both[..once.len()]), keys(&once), "the first stays as it is");
+    let load = |key: &TrialKey| (key.config.clone(), key.threads, key.repeat);
+    let first: BTreeSet<_> = keys(&once).iter().map(load).collect();
+    let later: BTreeSet<_> = keys(&both[once.len()..])
+        .iter()
+        .map(|key| load(&TrialKey { repeat: key.repeat - 3, ..key.clone() }))
+        .collect();
+    assert_eq!(first, later);
+    let sent = Experiment::of(Plan { sessions, ..plan }).unwrap().to_be_sent().unwrap();
+    assert_eq!(keys(&Experiment::received(&sent).unwrap().trials()), keys(&both));
+    let refused = error(&format!("sessions = {{ repeats = [1, 1] }}\n{PLAN}"));
+    assert!(refused.contains("sessions is no key of a plan"), "{refused}");
 }
 
 #[test]

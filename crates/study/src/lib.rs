@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod calibration;
+mod days;
 pub mod effective;
 mod events;
 mod guarded;
@@ -25,6 +26,7 @@ mod records;
 mod rig;
 mod seconds;
 mod servers;
+mod sessions;
 mod sides;
 pub mod switches;
 mod unmonitored;
@@ -45,6 +47,7 @@ pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
 pub use assay_load::capacity::{Capacity, CapacityFound, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
+pub use days::{Day, HOURS_APART};
 pub use events::Events;
 pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
@@ -66,6 +69,7 @@ pub use rig::{
 };
 pub use seconds::{BUCKET_WIDTH, SecondLatencies, SecondLatency, bucket_of, longest_ns};
 pub use servers::{OfServer, fairness};
+pub use sessions::Sessions;
 pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, CpuUse, LOSS_PERCENT_MIN, Program, Role, Unmonitored, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};

@@ -20,6 +20,7 @@ use super::records::{
     WorkloadRecord,
 };
 use super::servers::OfServer;
+use super::sessions::Sessions;
 use super::warning::{Stored, Warning};
 use super::{SecondLatencies, Store};
 use crate::metrics::Window;
@@ -60,6 +61,7 @@ impl Store {
             calibration: self.text("calibration")?.map(|text| parse(&text)).transpose()?,
             notes: self.notes()?,
             looks: self.looks()?,
+            sessions: self.sessions()?,
             configs,
             workloads,
             trials,
@@ -72,6 +74,12 @@ impl Store {
     pub(crate) fn looks(&self) -> Result<Vec<LookMade>> {
         let looks = self.text("looks")?.map(|text| parse(&text)).transpose()?;
         Ok(looks.unwrap_or_default())
+    }
+
+    /// How the repeats were divided into sessions.
+    pub fn sessions(&self) -> Result<Sessions> {
+        let sessions = self.text("sessions")?.map(|text| parse(&text)).transpose()?;
+        Ok(sessions.unwrap_or_default())
     }
 
     /// The runs that are still missing.
@@ -386,6 +394,7 @@ impl Store {
             ("configurations", study.configs.len(), LISTED_MAX),
             ("workloads", study.workloads.len(), LISTED_MAX),
             ("runs", study.trials.len(), RUNS_MAX),
+            ("sessions", study.sessions.repeats.len(), LISTED_MAX),
             ("results", names.len(), RESULTS_MAX),
         ] {
             self.check(count <= most, || {

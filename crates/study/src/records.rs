@@ -20,6 +20,7 @@ use super::power_cut::PowerCut;
 use super::prices::Prices;
 use super::rig::{DiskRecord, RigRecord};
 use super::servers::OfServer;
+use super::sessions::Sessions;
 use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
 
@@ -417,6 +418,8 @@ pub struct Study {
     /// Looks at the results that somebody was told, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<LookMade>,
+    #[serde(skip_serializing_if = "Sessions::is_default")]
+    pub sessions: Sessions,
     /// Configurations in the plan's order, which determines their colours.
     pub configs: Vec<Config>,
     /// Workloads in the plan's order.

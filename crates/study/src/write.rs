@@ -22,6 +22,7 @@ use super::records::{
 };
 use super::seconds::SecondLatencies;
 use super::servers::OfServer;
+use super::sessions::Sessions;
 use super::warning::{Stored, Warning};
 use crate::metrics::Window;
 use assay_base::clock::now;
@@ -277,6 +278,15 @@ impl Store {
         self.execute(
             "INSERT OR REPLACE INTO study (key, value) VALUES ('looks', ?1)",
             [json(&looks)?],
+        )?;
+        Ok(())
+    }
+
+    /// Keeps how the repeats are divided into sessions.
+    pub fn write_sessions(&self, sessions: &Sessions) -> Result<()> {
+        self.execute(
+            "INSERT OR REPLACE INTO study (key, value) VALUES ('sessions', ?1)",
+            [json(sessions)?],
         )?;
         Ok(())
     }

@@ -18,4 +18,4 @@ pub mod state;
 pub mod tool;
 
 pub use free::free_bytes;
-pub use owned::{OwnDirectory, new_name};
+pub use owned::{OwnDirectory, new_name, random_bits};

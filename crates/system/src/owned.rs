@@ -81,11 +81,19 @@ impl From<OwnDirectory> for Written {
 /// A name that no directory had before: `assay-KIND-PROCESS-` and 48 random bits.
 #[must_use]
 pub fn new_name(kind: &str) -> String {
-    let mut random = [0; 6];
+    let random = random_bits() >> 16;
+    format!("{MARK}{kind}-{}-{random:012x}", std::process::id())
+}
+
+/// Random bits of the kernel.
+#[must_use]
+pub fn random_bits() -> u64 {
+    let mut random = [0; 8];
     // getrandom(2) fails on kernels before 3.17 only; then the process number must do.
-    let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{MARK}{kind}-{}-{random}", std::process::id())
+    if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).is_err() {
+        return u64::from(std::process::id());
+    }
+    u64::from_le_bytes(random)
 }
 
 impl OwnDirectory {

@@ -48,7 +48,7 @@ fn code(entry: &ComparisonEntry, margin: Margin) -> u8 {
         true => (low, found.ratio, high, 1.0 - margin_share),
         false => (1.0 / high, 1.0 / found.ratio, 1.0 / low, 1.0 / (1.0 + margin_share)),
     };
-    // Single runs of two studies get no verdict, but are tested against a limit that the user gave.
+    // Runs of one day get no verdict, but are tested against a limit that the user gave.
     if entry.rests_on_runs() {
         return match margin.is_asked_for {
             true if middle <= least && high < 1.0 => 1,
@@ -65,7 +65,7 @@ fn code(entry: &ComparisonEntry, margin: Margin) -> u8 {
 }
 
 impl ComparisonEntry {
-    /// Whether it compares single runs of two studies, which get no verdict.
+    /// Whether it compares two studies of which one is of a single day, which get no verdict.
     pub(super) fn rests_on_runs(&self) -> bool {
         let basis = self.comparison.difference.as_ref().map(|difference| difference.basis);
         basis == Some(Basis::SeparateRuns)

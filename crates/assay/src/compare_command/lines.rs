@@ -34,7 +34,9 @@ impl ComparisonResult {
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
         let percent = self.fail_if_worse_by_percent;
         lines.extend(self.are_runs_limited.then(|| {
-            format!("single runs were tested against a loss of {percent} %; this is not a verdict")
+            format!(
+                "runs of one day were tested against a loss of {percent} %; this is not a verdict"
+            )
         }));
         lines.push(self.decision().line(self.comparisons.len()));
         lines

@@ -32,10 +32,11 @@ compared configuration by configuration, matched by name. Configurations, worklo
 counts that only one side has are listed and prevent exit code 0; name configurations to leave \
 others out.
 
-Two studies need at least two repeats each for a verdict: single runs do not show day-to-day \
-variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that \
-limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if \
-they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
+Two studies need sessions on at least two days each for a verdict (assay run \
+--another-session): repeats of one day do not show how days differ, so the exit code is 2. With \
+--fail-if-worse-by, the runs of one day are tested against that limit, by the variation of their \
+repeats, or of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, \
+else 2. That is good enough to guard a build; a verdict needs days.
 
 Examples:
   assay compare assay-demo \"plain, doublewrite on\" \"CSD, doublewrite on\"
@@ -118,7 +119,7 @@ struct ComparisonResult {
     not_compared: Vec<String>,
     comparisons: Vec<ComparisonEntry>,
     exit_code: u8,
-    /// Whether single runs of two studies were tested against a limit that the user gave.
+    /// Whether runs of one day were tested against a limit that the user gave.
     #[serde(skip)]
     are_runs_limited: bool,
     /// Comparisons that decided the exit code; empty for 0, which needs all of them.

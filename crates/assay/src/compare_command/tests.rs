@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::*;
 use assay_study::metrics::{Window, metric};
-use assay_study::{Data, RigRecord, Tables};
+use assay_study::{Data, RigRecord, Sessions, Tables};
 use assay_study::{Outcome, Series, Store, StudyHead, TrialKey, WorkloadRecord};
 
 #[derive(Debug, Parser)]
@@ -67,6 +67,18 @@ fn write(directory: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repea
     }
 }
 
+/// Makes each repeat of a study one of a session on a day of its own.
+fn on_days(directory: &Path) {
+    let store = Store::open_or_create(directory).unwrap();
+    let trials = store.study().unwrap().trials;
+    let days = trials.iter().map(|trial| trial.key.repeat).max().unwrap();
+    let sessions = Sessions { repeats: vec![1; days as usize], order_seed: None };
+    store.write_sessions(&sessions).unwrap();
+    let db = rusqlite::Connection::open(directory.join("study.sqlite")).unwrap();
+    db.execute("UPDATE runs SET started_at = format('2026-11-%02dT08:00:00Z', repeat)", [])
+        .unwrap();
+}
+
 #[test]
 fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let directory = tempfile::tempdir().unwrap();
@@ -76,6 +88,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     write(&directory.path().join("loud"), &[("base", 1000.0), ("slow", 980.0)], 0.2, 2, 5);
     write(&directory.path().join("after"), &configs, 0.004, 2, 5);
     write(&directory.path().join("other"), &configs, 0.004, 9, 5);
+    ["quiet", "after", "other"].iter().for_each(|name| on_days(&directory.path().join(name)));
     let (quiet, loud, after) = (path("quiet"), path("loud"), path("after"));
     let code = |words: &[&str]| found(words).unwrap().exit_code;
     assert_eq!(code(&[&quiet, "base", "same"]), 0);
@@ -98,7 +111,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     );
     assert_eq!(code(&[&sides[0], &format!("{after}:slow")]), 1, "of two studies too");
     let json = serde_json::to_value(&both).unwrap();
-    assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_repeats");
+    assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_sessions");
     let unlike = found(&[&quiet, &path("other")]).unwrap_err().to_string();
     assert!(
         unlike.starts_with("they are not alike: tables: 2 × 1000 rows and 9 × 1000 rows"),
@@ -124,7 +137,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
 }
 
 #[test]
-fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() {
+fn runs_of_one_day_get_no_verdict_whatever_repeats_and_a_floor_within_one_say() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let at = |name: &str, level: f64, repeats: u32| {
@@ -160,17 +173,25 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         let json = serde_json::to_value(&result).unwrap();
         assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_runs");
     }
-    // With an explicit limit, single runs are tested against it.
+    // With an explicit limit, they are tested against it.
     assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
     let passed = of("lower", &["--fail-if-worse-by", "30%"]);
     assert_eq!(passed.exit_code, 0);
-    let note = "single runs were tested against a loss of 30 %; this is not a verdict";
+    let note = "runs of one day were tested against a loss of 30 %; this is not a verdict";
     assert!(passed.lines().iter().any(|line| line == note), "{:#?}", passed.lines());
     assert_eq!(of("same", &["--fail-if-worse-by", "10%"]).exit_code, 0);
     assert_eq!(of("same", &[]).exit_code, 2);
-    // With repeats on both sides there is a verdict.
+    // Repeats of one day are no days; with days on both sides there is a verdict.
     let thrice = [path("before, thrice"), path("lower, thrice")];
-    let result = found(&[&thrice[0], &thrice[1]]).unwrap();
+    let of_thrice =
+        |more: &[&str]| found(&[&[thrice[0].as_str(), &thrice[1]][..], more].concat()).unwrap();
+    let result = of_thrice(&[]);
+    assert_eq!(result.exit_code, 2);
+    let says = "a study of one day does not show how days differ";
+    assert!(result.lines().iter().any(|line| line.contains(says)), "{:#?}", result.lines());
+    assert_eq!(of_thrice(&["--fail-if-worse-by", "5%"]).exit_code, 1);
+    thrice.iter().for_each(|study| on_days(Path::new(study)));
+    let result = of_thrice(&[]);
     assert_eq!(result.exit_code, 1);
     assert!(result.lines().last().unwrap().starts_with("exit code 1, worse: "), "{result:#?}");
 }
@@ -182,6 +203,7 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     let configs = [("base", 1000.0), ("more", 1000.0)];
     write(&directory.path().join("whole"), &configs, 0.004, 1, 5);
     write(&directory.path().join("part"), &configs[..1], 0.004, 1, 5);
+    ["whole", "part"].iter().for_each(|name| on_days(&directory.path().join(name)));
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
     let result = lone(&[&whole, &part]);
@@ -238,6 +260,7 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
     let configs = [("base", 1000.0), ("slow", 900.0)];
     for name in ["before", "after"] {
         write(&directory.path().join(name), &configs, 0.004, 1, 5);
+        on_days(&directory.path().join(name));
     }
     let (before, after) = (path("before"), path("after"));
     let db = rusqlite::Connection::open(directory.path().join("after/study.sqlite")).unwrap();

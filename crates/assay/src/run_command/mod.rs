@@ -51,6 +51,8 @@ Examples:
   assay run percona-2020 --overlay production    with the binary log, durable
   assay run plan.toml --out study                run it, or resume it
   assay run plan.toml --out study --dry-run      check it and list its runs
+  assay run plan.toml --out study --another-session
+                                                 repeat it all, on another day
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
 pub(crate) struct RunArgs {
@@ -75,6 +77,10 @@ struct CommonArgs {
     /// Permit the plan to overwrite this block device (repeatable)
     #[arg(long, value_name = "DEVICE")]
     erase: Vec<PathBuf>,
+    /// Add a session to a finished study: its repeats once more, with tables loaded anew. Sessions
+    /// on several days show how days differ, which `assay compare` needs between two studies
+    #[arg(long)]
+    another_session: bool,
     /// Repeat failed runs
     #[arg(long)]
     retry_failed: bool,
@@ -117,6 +123,7 @@ fn run_plan(
     args: &CommonArgs,
 ) -> Result<ExitCode> {
     args.over.put_into(&mut read.plan);
+    read.plan.sessions = run::sessions(study, &read.plan, args.another_session)?;
     let experiment = &Experiment::of(read.plan.clone())?;
     let planned = experiment.trials();
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };

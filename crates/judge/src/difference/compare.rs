@@ -32,10 +32,10 @@ use assay_study::TrialKey;
 pub enum Basis {
     /// Differences within repeats.
     Repeats,
-    /// Repeats of two studies, which have nothing in common.
-    SeparateRepeats,
-    /// Two studies, of which one has a single repeat: how two runs of the same would differ is
-    /// known of neither, and no floor measured within one of them tells it.
+    /// Days of two studies, on which sessions were made that have nothing in common.
+    SeparateSessions,
+    /// Two studies, of which one was made on a single day: how two days of the same would differ is
+    /// not known, and neither repeats of one day nor a floor measured within it tell it.
     SeparateRuns,
     /// Power cuts, which have nothing in common.
     PowerCuts,
@@ -141,7 +141,8 @@ pub struct Difference {
     /// Its interval.
     pub difference_interval: (f64, f64),
     pub basis: Basis,
-    /// Repeats compared; of two studies those of the one with fewer.
+    /// Repeats compared; of two studies the days of the one with fewer, or its repeats where it has
+    /// one day.
     pub repeats: usize,
     /// Thread counts that it is the mean over.
     pub thread_counts: usize,
@@ -223,69 +224,18 @@ pub(crate) fn estimated(
 
 /// Spreads of a log ratio and of the plain difference whose intervals are no narrower than the
 /// figures' resolution.
-fn resolved(log: &Spread, plain: &Spread, resolution: f64, levels: [f64; 2]) -> [Spread; 2] {
+pub(crate) fn resolved(
+    log: &Spread,
+    plain: &Spread,
+    resolution: f64,
+    levels: [f64; 2],
+) -> [Spread; 2] {
     let level = levels[0].max(levels[1]);
     [log.at_least(resolution, LEVEL), plain.at_least(resolution * level, LEVEL)]
 }
 
 fn log_ratio([a, b]: &[RunFigure; 2]) -> f64 {
     (b.value / a.value).ln()
-}
-
-/// Compares runs of two studies. With a single repeat on a side the interval is that of these runs
-/// alone ([`Basis::SeparateRuns`]), on which no verdict rests.
-pub fn between_studies(
-    metric: Metric,
-    strata: &[ComparedRuns<'_>],
-    noise: Option<&NoiseSpread>,
-    seed: u64,
-) -> Option<Difference> {
-    let sides: Vec<[Vec<RunFigure>; 2]> = strata
-        .iter()
-        .map(|one| {
-            let of = |trials: &[&Measured]| {
-                trials.iter().filter_map(|trial| trial.figure(metric)).collect()
-            };
-            [of(&one.base), of(&one.other)]
-        })
-        .collect();
-    let repeats = sides.iter().flatten().map(Vec::len).min().filter(|repeats| *repeats > 0)?;
-    let each = |of: &dyn Fn(&RunFigure) -> f64| -> Option<Spread> {
-        let spreads = sides.iter().map(|side| {
-            let values = |figures: &[RunFigure]| figures.iter().map(of).collect::<Vec<f64>>();
-            unpaired(&values(&side[0]), &values(&side[1]))
-        });
-        Some(mean_of(&spreads.collect::<Option<Vec<Spread>>>()?))
-    };
-    let level_of = |of: &dyn Fn(&RunFigure) -> f64, side: usize| {
-        let means = sides.iter().map(|one| mean(&one[side].iter().map(of).collect::<Vec<_>>()));
-        mean(&means.collect::<Vec<f64>>())
-    };
-    let levels = [0, 1].map(|side| level_of(&|f| f.value, side));
-    let (log, plain, basis) = match (each(&|f| f.value.ln()), each(&|f| f.value)) {
-        (Some(log), Some(plain)) => (log, plain, Basis::SeparateRepeats),
-        _ => {
-            let runs: Vec<[RunFigure; 2]> =
-                sides.iter().map(|[a, b]| [as_one(a), as_one(b)]).collect();
-            let (log, _) = single(runs.iter(), noise)?;
-            (log, carried_over(&log, levels[1] - levels[0], levels), Basis::SeparateRuns)
-        }
-    };
-    let permutation = match sides.as_slice() {
-        [[a, b]] if basis == Basis::SeparateRepeats => {
-            let logs =
-                |figures: &[RunFigure]| figures.iter().map(|f| f.value.ln()).collect::<Vec<_>>();
-            exchange(&logs(a), &logs(b), seed).map(|permuted| Permutation {
-                of: Units::RepeatsOfBothStudies,
-                units: a.len() + b.len(),
-                permuted,
-            })
-        }
-        _ => None,
-    };
-    let resolution = mean(&[level_of(&|f| f.resolution, 0), level_of(&|f| f.resolution, 1)]);
-    let [log, plain] = resolved(&log, &plain, resolution, levels);
-    Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
 }
 
 /// Compares samples that share nothing and are no runs: of positive values. Nothing where one has
@@ -347,7 +297,7 @@ pub(crate) fn told(
 }
 
 /// The mean of independent values.
-fn mean_of(spreads: &[Spread]) -> Spread {
+pub(crate) fn mean_of(spreads: &[Spread]) -> Spread {
     let n = spreads.len() as f64;
     let value = spreads.iter().map(|one| one.mean).sum::<f64>() / n;
     let parts: Vec<(f64, f64)> =
@@ -356,7 +306,7 @@ fn mean_of(spreads: &[Spread]) -> Spread {
 }
 
 /// Spread of a single repeat: from its seconds, and from the noise floor where there is one.
-fn single<'a>(
+pub(crate) fn single<'a>(
     firsts: impl Iterator<Item = &'a [RunFigure; 2]>,
     noise: Option<&NoiseSpread>,
 ) -> Option<(Spread, Basis)> {
@@ -369,19 +319,6 @@ fn single<'a>(
     }
     let basis = if noise.is_some() { Basis::OneRepeatAndNoiseFloor } else { Basis::OneRepeat };
     Some((all, basis))
-}
-
-/// The geometric mean of runs as if it were one run's figure.
-fn as_one(figures: &[RunFigure]) -> RunFigure {
-    let n = figures.len() as f64;
-    let logs: Vec<f64> = figures.iter().map(|one| one.value.ln()).collect();
-    let known: Option<Vec<MeanVariance>> = figures.iter().map(|one| one.within).collect();
-    let within = known.map(|all| MeanVariance {
-        variance: all.iter().map(|one| one.variance).sum::<f64>() / (n * n),
-        df: all.iter().map(|one| one.df).sum(),
-    });
-    let resolution = mean(&figures.iter().map(|one| one.resolution).collect::<Vec<f64>>());
-    RunFigure { value: mean(&logs).exp(), within, resolution }
 }
 
 fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spread> {
@@ -399,7 +336,7 @@ fn single_of([a, b]: &[RunFigure; 2], noise: Option<&NoiseSpread>) -> Option<Spr
 }
 
 /// A spread of logarithms as one of plain differences of these levels (the delta method).
-fn carried_over(log: &Spread, difference: f64, [base, other]: [f64; 2]) -> Spread {
+pub(crate) fn carried_over(log: &Spread, difference: f64, [base, other]: [f64; 2]) -> Spread {
     let level = ((base * base + other * other) / 2.0).sqrt();
     Spread { mean: difference, error: log.error * level, df: log.df }
 }

@@ -2,6 +2,7 @@
 //! what may be said of that.
 
 pub(crate) mod alike;
+pub(crate) mod between;
 pub(crate) mod blocks;
 pub(crate) mod chain;
 pub(crate) mod circumstances;
@@ -9,6 +10,7 @@ pub(crate) mod compare;
 pub(crate) mod comparison;
 pub(crate) mod contrast;
 pub(crate) mod cross;
+pub(crate) mod days;
 pub(crate) mod detectable;
 pub(crate) mod effects;
 pub(crate) mod exclusions;

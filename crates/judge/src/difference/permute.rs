@@ -16,8 +16,8 @@ const REPEATS_TO_PERMUTE: usize = 6;
 pub enum Units {
     /// Repeats, in each of which both configurations ran.
     Repeats,
-    /// Repeats of two studies, which have nothing in common.
-    RepeatsOfBothStudies,
+    /// Days of two studies, which have nothing in common.
+    DaysOfBothStudies,
     /// Power cuts of both configurations, which have nothing in common.
     PowerCuts,
     /// Blocks in which the power of both configurations was cut.

@@ -32,7 +32,7 @@ pub enum Reason {
     /// There is one repeat, of which neither its seconds nor a configuration that ran twice tells
     /// how it varies.
     SpreadUnknown,
-    /// One of two studies has a single repeat, so the spread of its runs is unknown.
+    /// One of two studies was made on a single day, so how its days differ is unknown.
     SeparateRuns,
     /// There is one repeat and no configuration ran twice: how runs differ is not known.
     OneRun,

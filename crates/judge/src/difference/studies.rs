@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
-use crate::difference::compare::{ComparedRuns, between_studies, within_study};
+use crate::difference::between::between_studies;
+use crate::difference::compare::{ComparedRuns, within_study};
 use crate::difference::comparison::{JudgedComparison, SEED, Teller, Undecided};
 use crate::difference::family::all_asked;
 use crate::difference::looks::Look;
@@ -12,7 +13,7 @@ use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::reason::Reason;
 use crate::trial::measured::{Measured, measured};
 use crate::trial::metric::Metric;
-use assay_study::{Config, Store, Study, WorkloadRecord};
+use assay_study::{Config, Day, Store, Study, WorkloadRecord};
 
 /// One side.
 #[derive(Debug)]
@@ -149,6 +150,8 @@ fn of_workload(
         ComparedRuns::of(of(0), of(1), asked.is_one_study)
     };
     let strata: Vec<Result<ComparedRuns<'_>, Reason>> = both.iter().map(stratum).collect();
+    let days = sides.map(|(_, chosen)| Day::all(&chosen.study.sessions, &chosen.study.trials));
+    let [a, b] = &days;
     let teller = Teller {
         workload,
         baseline: &asked.a.config.name,
@@ -162,7 +165,7 @@ fn of_workload(
     };
     teller.of_thread_counts(&both, &strata, &|strata| match asked.is_one_study {
         true => within_study(metric, strata, noise.as_ref(), SEED),
-        false => between_studies(metric, strata, noise.as_ref(), SEED),
+        false => between_studies(metric, strata, [a, b], noise.as_ref(), SEED),
     })
 }
 

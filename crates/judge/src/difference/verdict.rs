@@ -169,7 +169,7 @@ fn one_run(basis: Basis) -> Option<Reason> {
         Basis::OneRepeat => Some(Reason::OneRun),
         Basis::OneRepeatAndNoiseFloor => Some(Reason::OneRunAndFloor),
         Basis::Repeats
-        | Basis::SeparateRepeats
+        | Basis::SeparateSessions
         | Basis::SeparateRuns
         | Basis::PowerCuts
         | Basis::PowerCutBlocks => None,

@@ -3,7 +3,7 @@
 use assay_testing::count;
 
 use super::trials;
-use crate::difference::compare::{ComparedRuns, between_studies, estimated};
+use crate::difference::compare::{ComparedRuns, estimated};
 use crate::difference::noise::AaRuns;
 use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
@@ -53,34 +53,6 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         let found = coverage(Metric::Throughput, &Truth::minute(trial), repeats, 0);
         println!("runs ± {trial}, {repeats} repeats: {found}");
         assert!((found - LEVEL).abs() <= binomial(), "runs ± {trial}, {repeats} repeats: {found}");
-    }
-}
-
-#[test]
-fn repeats_of_two_studies_are_covered_though_one_is_noisier() {
-    let cases = cases();
-    for repeats in [3, 5] {
-        let mut noise = Noise::new(40 + u64::from(repeats));
-        let (quiet, loud) = (Truth::minute(0.01), Truth::minute(0.04));
-        let covered = (0..cases)
-            .filter(|_| {
-                let of = |truth: &Truth, level: f64, noise: &mut Noise| -> Vec<Measured> {
-                    (1..=repeats).map(|one| truth.trial(noise, key("a", 8, one), level)).collect()
-                };
-                let (a, b) = (of(&quiet, 1000.0, &mut noise), of(&loud, 1100.0, &mut noise));
-                let stratum = ComparedRuns {
-                    base: a.iter().collect(),
-                    other: b.iter().collect(),
-                    ..ComparedRuns::default()
-                };
-                let found = between_studies(Metric::Throughput, &[stratum], None, 1).unwrap();
-                let (low, high) = found.ratio_interval;
-                (low..=high).contains(&1.1)
-            })
-            .count();
-        println!("two studies, {repeats} repeats: {covered} of {cases}");
-        let expected = count(180..=199, 930..=980);
-        assert!(expected.contains(&covered), "{repeats}: {covered} of {cases}");
     }
 }
 

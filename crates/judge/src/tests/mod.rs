@@ -9,6 +9,7 @@ mod lost_runs;
 mod pairs;
 mod phases;
 mod searches;
+mod sessions;
 mod table;
 mod tails;
 mod verdicts;

@@ -6,6 +6,7 @@
 
 use assay_testing::count;
 
+use super::sessions::between_days;
 use super::{at_look, planned};
 use crate::difference::comparison::JudgedComparison;
 use crate::simulated::{key, throughput_alone};
@@ -27,13 +28,20 @@ enum Weather {
     Drifting,
     /// One run in ten loses a tenth.
     Bursty,
+    /// Each repeat is made on another day, which changes the level of both sides by 2 %.
+    DayToDay,
     /// A hypervisor takes a share of the CPU time that is wanted: the other configuration wants
     /// twice as much, and loses as much of its throughput by the same share.
     DemandFollowing,
 }
 
-const WEATHERS: [Weather; 4] =
-    [Weather::Quiet, Weather::Drifting, Weather::Bursty, Weather::DemandFollowing];
+const WEATHERS: [Weather; 5] = [
+    Weather::Quiet,
+    Weather::Drifting,
+    Weather::Bursty,
+    Weather::DayToDay,
+    Weather::DemandFollowing,
+];
 
 impl Weather {
     fn name(self) -> &'static str {
@@ -41,6 +49,7 @@ impl Weather {
             Weather::Quiet => "quiet",
             Weather::Drifting => "drifting",
             Weather::Bursty => "bursty",
+            Weather::DayToDay => "day-to-day",
             Weather::DemandFollowing => "demand-following",
         }
     }
@@ -71,6 +80,7 @@ impl Machine<'_> {
                 let burst = if self.noise.uniform() < 0.1 { -0.1 } else { 0.0 };
                 burst + 0.025 * own
             }
+            Weather::DayToDay => 0.02 * self.level + 0.025 * own,
             Weather::DemandFollowing => {
                 let share = 0.05 * (0.7 * self.noise.normal()).exp();
                 -share + 0.025 * own
@@ -84,6 +94,9 @@ fn runs(noise: &mut Noise, weather: Weather, repeats: u32, effect: f64) -> Vec<M
     let mut machine = Machine { weather, noise, level };
     let mut all = Vec::new();
     for repeat in 1..=repeats {
+        if let Weather::DayToDay = weather {
+            machine.level = machine.noise.normal();
+        }
         let mut order = ["base", "other"];
         if repeat % 2 == 0 {
             order.reverse();
@@ -170,5 +183,15 @@ fn every_procedure_keeps_its_rate_under_every_noise() {
             assert!(found.type_1 <= 0.05 + 4.0 * error, "{name}: {found:?}");
             assert!(found.coverage >= 0.95 - 4.0 * error, "{name}: {found:?}");
         }
+    }
+    for days in [2, 3, 5, 8] {
+        let rates = between_days(days, EFFECT, count(100, 4000));
+        let [type_1, coverage, power] = rates.map(|share| share * 100.0);
+        println!(
+            "| day-to-day | two studies, {days} days each | {type_1:.1} % | {coverage:.1} % | \
+             {power:.0} % | {days}.0 |"
+        );
+        assert!(rates[0] <= 0.05 + 4.0 * error, "{days} days: {rates:?}");
+        assert!(rates[1] >= 0.95 - 4.0 * error, "{days} days: {rates:?}");
     }
 }

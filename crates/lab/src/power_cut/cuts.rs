@@ -149,6 +149,7 @@ impl<'a> Cuts<'a> {
                     settings: &self.config.settings,
                     threads: 2,
                     seed: self.cutting.experiment.seed,
+                    only_of: None,
                 };
                 let mut snapshots = self.cutting.snapshots.lock();
                 let snapshot =

@@ -1,9 +1,9 @@
 //! Base snapshots: the loaded tables that every run of a configuration starts from.
 //!
-//! Loading is done once for each server, layout and compression, on a plain directory of the
-//! measured disk with settings made for loading; the server is then shut down slowly, so that
-//! nothing is left to purge or to merge. Runs get a copy, holes kept as holes, with no page of it
-//! in the cache.
+//! Loading is done once for each server, layout and compression of a session, on a plain directory
+//! of the measured disk with settings made for loading; the server is then shut down slowly, so
+//! that nothing is left to purge or to merge. Runs get a copy, holes kept as holes, with no page of
+//! it in the cache.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,8 @@ pub struct SnapshotRequest<'a> {
     pub threads: u32,
     /// Seed of the rows.
     pub seed: u64,
+    /// The configuration that has it alone, for its A/A runs; `None`: all that are alike.
+    pub only_of: Option<&'a str>,
 }
 
 /// Loaded tables in a directory.
@@ -106,27 +108,18 @@ impl SnapshotRequest<'_> {
             &json!({
                 "server": self.binary.version_text,
                 "schema": self.schema,
-                "layout": self.shaping_settings(),
+                "layout": shaping_settings(self.settings),
                 "seed": self.seed,
+                "only_of": self.only_of,
             })
             .to_string(),
         )
     }
 
-    /// Settings that shape the files a run begins with. The redo log is as large as the
-    /// configuration has it: else each run would copy files that its server removes at once, which
-    /// on a drive that compresses leave zeroes where data were.
-    fn shaping_settings(&self) -> BTreeMap<String, String> {
-        let mut settings = server::layout_settings(self.settings);
-        let redo = self.settings.get_key_value(REDO_CAPACITY);
-        settings.extend(redo.map(|(name, size)| (name.clone(), size.clone())));
-        settings
-    }
-
     /// Durability is bought with the shutdown at the end, so loading need not pay for it with every
     /// row.
     fn loading_settings(&self) -> BTreeMap<String, String> {
-        let mut settings = self.shaping_settings();
+        let mut settings = shaping_settings(self.settings);
         let quick = [
             ("innodb_buffer_pool_size", "512M"),
             ("innodb_doublewrite", "OFF"),
@@ -137,6 +130,16 @@ impl SnapshotRequest<'_> {
         settings.extend(quick.map(|(name, value)| (name.to_owned(), value.to_owned())));
         settings
     }
+}
+
+/// Settings that shape the files a run begins with. The redo log is as large as the configuration
+/// has it: else each run would copy files that its server removes at once, which on a drive that
+/// compresses leave zeroes where data were.
+pub(crate) fn shaping_settings(settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut shaping = server::layout_settings(settings);
+    let redo = settings.get_key_value(REDO_CAPACITY);
+    shaping.extend(redo.map(|(name, size)| (name.clone(), size.clone())));
+    shaping
 }
 
 impl Snapshot {

@@ -3,6 +3,7 @@
 //! The plan is checked against the machine, and its servers are tried, before anything is measured.
 //! Each run has a rig of its own and is stored when it ends. [`Progress`] reports it.
 
+mod base_snapshots;
 mod checking;
 mod config_setup;
 mod describing;
@@ -27,6 +28,7 @@ use results::extra_runs::ExtraRuns;
 
 pub use checking::missing::{Retry, missing};
 pub use checking::place::{Lock, StudyLock, location_of};
+pub use checking::sessions::sessions;
 pub use checking::{check, space_check};
 pub use config_setup::{ConfigSetup, config_setups};
 pub(crate) use describing::configs::config as described_config;

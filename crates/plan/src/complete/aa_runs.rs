@@ -1,8 +1,8 @@
 //! The configuration that runs twice.
 //!
-//! An *A/A run* is another configuration under another name, and shares its base snapshot and
-//! preconditioned media. The difference of the two is the noise floor. Unless the plan says
-//! otherwise the baseline gets one.
+//! An *A/A run* is another configuration under another name, and shares its preconditioned media,
+//! and its base snapshot where all configurations share one. The difference of the two is the noise
+//! floor. Unless the plan says otherwise the baseline gets one.
 
 use anyhow::{Result, bail, ensure};
 

@@ -7,6 +7,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Plan;
+
 /// Repeats after which a study is judged unless the plan names others: each costs half as much time
 /// again as the one before.
 const LOOKS: [u32; 7] = [3, 5, 8, 12, 18, 27, 40];
@@ -19,6 +21,24 @@ pub struct RepeatsSpec {
     /// Repeats after which the study is judged and may end, in rising order; empty where it is
     /// judged when all have run.
     pub looks: Vec<u32>,
+}
+
+/// Seed of plans that name none.
+const SEED_DEFAULT: u64 = 1;
+
+impl Plan {
+    /// Repeats of each session, of the runs that are repeated most.
+    #[must_use]
+    pub fn session_repeats(&self) -> u32 {
+        self.repeats.at_most.max(self.compare_repeats.unwrap_or(0))
+    }
+
+    /// Returns true if each study has an order of runs of its own: else what the order does to
+    /// results would be the same in all of them.
+    #[must_use]
+    pub fn is_order_drawn(&self) -> bool {
+        self.seed == SEED_DEFAULT
+    }
 }
 
 impl From<u32> for RepeatsSpec {

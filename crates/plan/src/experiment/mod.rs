@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use assay_base::{HostSpec, one_line};
 use assay_load::{RidesOut, Schema, Warmup};
 use assay_study::prices::Prices;
-use assay_study::{Judging, Paper};
+use assay_study::{Judging, Paper, Sessions};
 use indexmap::IndexMap;
 
 use super::check;
@@ -141,6 +141,12 @@ impl Experiment {
     #[must_use]
     pub fn partners<'a>(&self, trials: &'a [PlannedTrial]) -> Partners<'a> {
         Partners::of(&self.document, trials)
+    }
+
+    /// Sessions of the study that is made.
+    #[must_use]
+    pub fn sessions(&self) -> &Sessions {
+        &self.document.sessions
     }
 
     /// The most runs that may be repeated because the machine disturbed them.

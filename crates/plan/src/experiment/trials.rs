@@ -3,7 +3,8 @@
 //! Guarantees: each repeat is a block that holds every run once. Runs that are compared follow each
 //! other within it, in an order by chance: what drifts over an hour (heat, neighbours, the disk's
 //! own state) then meets both sides of a difference alike. Every second repeat is its predecessor
-//! backwards, so a steady drift, and whatever comes of being first, cancels over the two.
+//! backwards, so a steady drift, and whatever comes of being first, cancels over the two. Each
+//! study has an order of its own, unless its plan names a seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,9 +43,9 @@ impl Experiment {
 /// Every run of a document in running order.
 pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
     let mut trials = Vec::new();
-    for repeat in 1..=plan.repeats.at_most.max(plan.compare_repeats.unwrap_or(0)) {
+    for (repeat, in_session) in repeats(plan) {
         let mut block = ordered(plan, repeat);
-        block.retain(|trial| repeat <= plan.repeats.at_most || is_asked_about(plan, trial));
+        block.retain(|trial| in_session <= plan.repeats.at_most || is_asked_about(plan, trial));
         trials.extend(block);
     }
     let mut variants: BTreeMap<VariantKey, VariantSpec> = BTreeMap::new();
@@ -57,6 +58,15 @@ pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
             PlannedTrial { key, workload, variant, position, fingerprint }
         })
         .collect()
+}
+
+/// Every repeat with its place in its session.
+fn repeats(plan: &Plan) -> Vec<(u32, u32)> {
+    let sessions = &plan.sessions;
+    if sessions.repeats.is_empty() {
+        return (1..=plan.session_repeats()).map(|repeat| (repeat, repeat)).collect();
+    }
+    sessions.bounds().flat_map(|bounds| bounds.zip(1..)).collect()
 }
 
 /// A run before it has its place.
@@ -92,7 +102,8 @@ fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
 fn ordered(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
     let is_backwards = repeat.is_multiple_of(2);
     let drawn_with = if is_backwards { repeat - 1 } else { repeat };
-    let mut rng = Rng::new(plan.seed, u64::from(drawn_with));
+    let seed = plan.sessions.order_seed.unwrap_or(plan.seed);
+    let mut rng = Rng::new(seed, u64::from(drawn_with));
     let mut loads: IndexMap<(String, u32), Vec<Coordinates>> = IndexMap::new();
     for trial in block(plan, repeat) {
         loads.entry((trial.workload.clone(), trial.key.threads)).or_default().push(trial);

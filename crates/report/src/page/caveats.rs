@@ -11,6 +11,7 @@ use assay_study::{Config, Discarded, Events, RunState, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::charts::series::Embedded;
+use crate::comparisons::by_day;
 use crate::comparisons::closed_loop;
 use crate::comparisons::questions;
 use crate::comparisons::ran_alike::{self, Ran};
@@ -54,6 +55,8 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(repeated(study));
     let uneven_loss = uneven_loss::sentences(study, judgement);
     caveats.extend(uneven_loss.into_iter().map(|text| caveat("machine", text)));
+    let by_day = by_day::sentences(study, judgement);
+    caveats.extend(by_day.into_iter().map(|text| caveat("days", text)));
     caveats.extend(too_fast(study));
     caveats.extend(
         uneven(study, &appraisal.durability).into_iter().map(|text| caveat("safety", text)),

@@ -47,6 +47,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
         plan_toml: String::new(),
         calibration: None,
         facts: BTreeMap::new(),
+        sessions: Default::default(),
         notes: Vec::new(),
         configs: vec![config(CONFIGS[0], DiskRecord::default()), config(CONFIGS[1], card)],
         workloads: vec![WorkloadRecord {

@@ -4,11 +4,11 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Look, Metric,
-    NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls, Statements,
-    Steady, Step, ThroughputLevel,
+    Basis, ByDay, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Look,
+    Metric, NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls,
+    Statements, Steady, Step, ThroughputLevel,
 };
-use assay_study::{Events, TrialKey};
+use assay_study::{Events, Study, TrialKey};
 
 use super::effects::EffectsView;
 use crate::words::samples;
@@ -24,6 +24,8 @@ pub struct JudgementView<'a> {
     noise_floor: Option<&'a NoiseFloor>,
     levels: &'a [ThroughputLevel],
     comparisons: Vec<ComparisonView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    days: Vec<DaysView<'a>>,
     chains: Vec<ChainView<'a>>,
     effects: Vec<EffectsView<'a>>,
     samples_note: String,
@@ -61,7 +63,7 @@ impl<'a> PhasesView<'a> {
 }
 
 impl<'a> JudgementView<'a> {
-    pub fn of(judgement: &'a Judgement) -> JudgementView<'a> {
+    pub fn of(study: &Study, judgement: &'a Judgement) -> JudgementView<'a> {
         JudgementView {
             level: judgement.level,
             look: judgement.look,
@@ -70,6 +72,7 @@ impl<'a> JudgementView<'a> {
             noise_floor: judgement.noise_floor.as_ref(),
             levels: &judgement.levels,
             comparisons: judgement.comparisons.iter().map(ComparisonView::of).collect(),
+            days: days(study, judgement),
             chains: judgement.chains.iter().map(ChainView::of).collect(),
             effects: judgement.effects.iter().map(EffectsView::of).collect(),
             samples_note: samples::note(Events::Transactions),
@@ -78,6 +81,32 @@ impl<'a> JudgementView<'a> {
             recoveries: judgement.recoveries.iter().map(ComparisonView::of).collect(),
         }
     }
+}
+
+/// A comparison by day, of a study with sessions.
+#[derive(Debug, Serialize)]
+struct DaysView<'a> {
+    config: &'a str,
+    baseline: &'a str,
+    workload: &'a str,
+    threads: Option<u32>,
+    metric: &'a str,
+    #[serde(flatten)]
+    by_day: ByDay,
+}
+
+fn days<'a>(study: &Study, judgement: &'a Judgement) -> Vec<DaysView<'a>> {
+    let of = |one: &'a JudgedComparison| {
+        Some(DaysView {
+            config: &one.config,
+            baseline: &one.baseline,
+            workload: &one.workload,
+            threads: one.threads,
+            metric: one.metric.name(),
+            by_day: ByDay::of(study, one)?,
+        })
+    };
+    judgement.comparisons.iter().filter_map(of).collect()
 }
 
 /// A pair that differs in several factors, in steps.

@@ -95,7 +95,7 @@ pub(crate) fn write(
             PaperMatch::Beside(beside) => Some(BesideView::of(beside)),
             _ => None,
         },
-        judgement: JudgementView::of(input.judgement),
+        judgement: JudgementView::of(input.study, input.judgement),
         durability: study
             .configs
             .iter()

@@ -105,12 +105,16 @@ fn every_key_is_described_and_every_described_key_exists() {
         "judgement.comparisons[].left_out",
         "judgement.comparisons[].question",
         "judgement.comparisons[].ratio_without_doubtful",
+        "judgement.days",
         "judgement.recoveries",
         "judging.aa_runs",
         "judging.compare",
         "judging.looks",
         "looks",
         "power_cuts",
+        "sessions",
+        "sessions.order_seed",
+        "sessions.repeats",
         "uncosted",
     ];
     let exists = |key: &&String| keys.contains(*key) || rare.contains(&key.as_str());

@@ -2,7 +2,7 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Conclusion, Correction, JudgedComparison, Look, Metric, Reason,
+    ABOVE_LEAST, Absent, Basis, Conclusion, Correction, JudgedComparison, Look, Metric, Reason,
     SECONDS_WITH_ABOVE_LEAST, SignificanceTest, Verdict,
 };
 use assay_study::{Events, TrialKey};
@@ -64,8 +64,8 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
             "only one repeat, so its variation is unknown: measure for longer, or repeat".into()
         }
         Reason::SeparateRuns => {
-            "one repeat in a study: its day-to-day variation is unknown; use repeats = 2 or more \
-            in both studies"
+            "a study of one day does not show how days differ; add sessions on other days to both \
+            studies (assay run --another-session), or compare within one study"
                 .into()
         }
         Reason::OneRun => {
@@ -165,8 +165,12 @@ fn more(one: &JudgedComparison) -> Option<String> {
     else {
         return None;
     };
-    one.difference.as_ref()?;
-    let of = if one.metric == Metric::Recovery { "power cuts" } else { "repeats" };
+    let basis = one.difference.as_ref()?.basis;
+    let of = match basis {
+        Basis::PowerCuts | Basis::PowerCutBlocks => "power cuts",
+        Basis::SeparateSessions => "days of each study",
+        _ => "repeats",
+    };
     match (reason, unlikely_before) {
         (Reason::SeparateRuns | Reason::DependsOnThreads { .. } | Reason::UnplannedLook(_), _) => {
             None
@@ -186,7 +190,6 @@ mod tests {
     use super::*;
     use crate::words::testing::{comparison, key, resting_on};
     use crate::words::verdict::{text, text_with_word};
-    use assay_judge::Basis;
 
     const SIZE: &str = "19 % faster (95 % interval 15 to 23 %)";
 

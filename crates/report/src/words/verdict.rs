@@ -147,7 +147,7 @@ pub(super) fn directions(each: &[(u32, Conclusion)]) -> String {
 pub fn units(units: Units) -> String {
     match units {
         Units::Repeats => "repeats".into(),
-        Units::RepeatsOfBothStudies => "repeats of both studies".into(),
+        Units::DaysOfBothStudies => "days of both studies".into(),
         Units::PowerCuts => "power cuts of both".into(),
         Units::PowerCutBlocks => "blocks of a power cut of each".into(),
         Units::Blocks { length_s } => format!("blocks of {length_s} s within repeats"),
@@ -200,7 +200,7 @@ mod tests {
         assert!(
             because(Events::Transactions, &runs)
                 .unwrap()
-                .ends_with("use repeats = 2 or more in both studies")
+                .starts_with("a study of one day does not show how days differ")
         );
     }
 

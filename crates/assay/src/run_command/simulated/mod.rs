@@ -12,6 +12,7 @@ mod looks;
 mod pty;
 mod repeated;
 mod resumed;
+mod sessions;
 mod site;
 mod told;
 

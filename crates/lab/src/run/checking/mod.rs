@@ -4,4 +4,5 @@
 pub mod check;
 pub(crate) mod missing;
 pub(crate) mod place;
+pub(crate) mod sessions;
 pub mod space_check;

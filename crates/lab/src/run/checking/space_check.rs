@@ -14,6 +14,7 @@ use assay_plan::{
 };
 
 use crate::rig::{pool, server};
+use crate::run::base_snapshots;
 use crate::run::describing::machine;
 
 /// Size of a data directory without tables: system and undo tablespaces, redo, doublewrite and the
@@ -212,14 +213,9 @@ fn available_memory_bytes() -> Result<u64> {
 /// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
 fn check_space(experiment: &Experiment, room: &Room, location: &Path) -> Result<()> {
     let variants = &experiment.variants;
-    let mut distinct: Vec<&Schema> = Vec::new();
-    for variant in variants.iter().filter(|variant| is_ours(variant)) {
-        if !distinct.contains(&&variant.schema) {
-            distinct.push(&variant.schema);
-        }
-    }
     let has_server = experiment.needs_server();
-    let snapshots = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
+    let snapshots = base_snapshots::all(experiment);
+    let snapshots = snapshots.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
     let snapshots = if has_server { snapshots } else { 0 };
     let largest = variants.iter().max_by_key(|variant| rig_bytes(experiment, variant));
     let rig_bytes = largest.map_or(0, |largest| rig_bytes(experiment, largest));

@@ -8,6 +8,7 @@ use assay_plan::{Experiment, PlannedTrial, ReadPlan};
 use assay_study::{Note, Store, StudyHead};
 
 use super::configs;
+use crate::run::checking::sessions;
 use crate::run::site::Described;
 
 /// Opens the study in that directory, writes its head and plans its runs.
@@ -21,6 +22,7 @@ pub fn open_store(
     described: &Described,
 ) -> Result<Store> {
     let mut store = Store::open_or_create(study)?;
+    sessions::keep(&store, experiment.sessions())?;
     for trial in planned {
         store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
     }

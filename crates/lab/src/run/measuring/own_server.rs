@@ -16,6 +16,7 @@ use crate::rig::pool::RunPool;
 use crate::rig::server::{self, Server, TcpPort};
 use crate::rig::snapshot::{DATABASE, SnapshotRequest, endpoint};
 use crate::rig::{Building, Rig};
+use crate::run::base_snapshots;
 use crate::run::config_setup::ConfigSetup;
 use crate::run::describing::effective;
 use crate::run::loads::Way;
@@ -220,6 +221,8 @@ fn restored_rig(
         settings: &config.settings,
         threads: setup.loading_threads(),
         seed: experiment.seed,
+        only_of: base_snapshots::is_loaded_anew(experiment, &trial.variant)
+            .then_some(trial.variant.config.as_str()),
     };
     let directory = setup.work_directory().join(place.name(&format!("rig-{}", trial.position)));
     let snapshot = setup.snapshots.get(&request, setup.interrupt, progress)?;
