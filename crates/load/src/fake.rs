@@ -71,7 +71,15 @@ impl FakeServer {
     pub(crate) fn failing(
         failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
     ) -> FakeServer {
-        FakeServer { failure: Arc::new(failure), ..FakeServer::new(Duration::ZERO) }
+        FakeServer::answering(Duration::ZERO, failure)
+    }
+
+    /// The same with a service time.
+    pub(crate) fn answering(
+        service: Duration,
+        failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
+    ) -> FakeServer {
+        FakeServer { failure: Arc::new(failure), ..FakeServer::new(service) }
     }
 
     /// Holds back the answers to the statements whose numbers `held` accepts.

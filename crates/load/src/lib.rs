@@ -52,6 +52,7 @@ mod share;
 mod spec;
 mod start;
 mod together;
+mod turns;
 mod worker;
 
 pub use assay_mysql::{Address, Endpoint, ServerKey, Tls};
@@ -80,4 +81,5 @@ pub use schema::{Schema, SchemaKind};
 pub use spec::{LoadSpec, with_password};
 pub use start::Rendezvous;
 pub use together::{is_plausible, is_plausible_second, seconds_together, together};
+pub use turns::{GUARD_NS, SIDES_MAX, SLICE_S, SLICES_BALANCED, Turns};
 pub use workload::Workload;

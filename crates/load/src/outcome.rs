@@ -133,6 +133,11 @@ impl Default for Work {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Shortest wait worth reporting, in ms: a busy machine may take that long to schedule a thread.
 const TOLD_WAIT_MS_MIN: f64 = 100.0;
 
@@ -143,7 +148,7 @@ pub struct LoadOutcome {
     pub measure_start_s: f64,
     /// Its end. In mode `compat`, the end of the last event, as in sysbench.
     pub measure_end_s: f64,
-    /// End minus start.
+    /// End minus start; of a load with turns, the part of its own turns that counts.
     pub elapsed_s: f64,
     /// Events that ended in the window.
     pub events: u64,
@@ -157,10 +162,14 @@ pub struct LoadOutcome {
     pub events_warmup: u64,
     /// Events that started in the window and ended after it.
     pub events_late: u64,
+    /// Events that ended in the window outside the time that counts, if the load has turns.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub events_between: u64,
     /// Events in flight that were cut off at the end of their grace period.
     #[serde(default)]
     pub events_cut: u64,
-    /// Events waiting at the end of the window.
+    /// Events waiting at the end of the window; of a load with turns also those that took longer
+    /// than the guard and did not end in the time that counts.
     #[serde(default)]
     pub unfinished: Unfinished,
     /// Ignored errors by number.

@@ -7,6 +7,7 @@ use crate::arrivals::is_rate;
 use crate::error::{Error, Result};
 use crate::part::{Deal, LoadPart};
 use crate::phases::LoadPhases;
+use crate::turns::{SLICE_S, SLICES_BALANCED, Turns};
 
 /// The warm-up before measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -87,6 +88,10 @@ pub struct Schedule {
     /// The part that this host runs, if several hosts run the load.
     #[serde(skip_serializing_if = "LoadPart::is_whole")]
     pub part: LoadPart,
+    /// The load's turns, if it alternates with others on one clock. Warm-up and seconds are then
+    /// those of its own turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
 }
 
 /// Planned disturbances that a load tolerates. Otherwise they end it, or are ignored if the
@@ -122,6 +127,7 @@ impl Default for Schedule {
             phases: None,
             rides_out: RidesOut::default(),
             part: LoadPart::WHOLE,
+            turns: None,
         }
     }
 }
@@ -154,7 +160,10 @@ impl Schedule {
             Some(per_second) if !is_rate(per_second) => {
                 refuse(format!("the rate is {per_second}; give more than 0 events per second"))
             }
-            _ => self.check_part().and_then(|()| self.check_phases()),
+            _ => self
+                .check_part()
+                .and_then(|()| self.check_phases())
+                .and_then(|()| self.check_turns()),
         }
     }
 
@@ -210,12 +219,48 @@ impl Schedule {
         }
     }
 
-    /// The length of the warm-up, in whole seconds; `None` for one until throughput is steady.
+    fn check_turns(&self) -> Result<()> {
+        let Some(turns) = self.turns else { return Ok(()) };
+        let refuse = |message: String| Err(Error::Config(message));
+        let (Warmup::Seconds(warmup) | Warmup::Steady { cap_seconds: warmup }) = self.warmup;
+        let (slice, block) = (f64::from(SLICE_S), f64::from(SLICE_S * SLICES_BALANCED));
+        match (self.warmup, self.pace) {
+            _ if !turns.is_possible() => {
+                refuse(format!("there is no side {} of {}", turns.side, turns.of))
+            }
+            (Warmup::Steady { .. }, _) => {
+                refuse("turns need a warm-up of a fixed length; give its seconds".into())
+            }
+            (_, Pace::Rate { .. } | Pace::Throttled { .. }) => {
+                refuse("turns need a closed loop; omit the rate".into())
+            }
+            _ if self.phases.is_some() || self.events > 0 || self.part != LoadPart::WHOLE => {
+                refuse("turns cannot be combined with phases, events or several hosts".into())
+            }
+            _ if warmup % slice != 0.0 => refuse(format!(
+                "turns last {SLICE_S} s and the warm-up {warmup}; give a multiple of {SLICE_S}"
+            )),
+            _ if self.seconds <= 0.0 || self.seconds % block != 0.0 => refuse(format!(
+                "turns are balanced over {block} s and the window has {} s; give a multiple of \
+                 {block}",
+                self.seconds
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The length of the warm-up on the clock, in whole seconds; `None` for one until throughput is
+    /// steady.
     pub(crate) fn warmup_s(&self) -> Option<u64> {
         match self.warmup {
-            Warmup::Seconds(seconds) => Some(seconds.max(0.0).ceil() as u64),
+            Warmup::Seconds(seconds) => Some(self.on_clock(seconds.max(0.0).ceil()) as u64),
             Warmup::Steady { .. } => None,
         }
+    }
+
+    /// The length on the clock of so many seconds of this load.
+    pub(crate) fn on_clock(&self, seconds: f64) -> f64 {
+        self.turns.map_or(seconds, |turns| turns.on_clock(seconds))
     }
 }
 
@@ -275,6 +320,28 @@ mod tests {
         ];
         for (schedule, told) in bad {
             let message = schedule.check().unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
+        }
+    }
+
+    #[test]
+    fn turns_that_cannot_be_balanced_are_refused_with_what_to_change() {
+        let turns = Some(Turns { side: 1, of: 2 });
+        let warmup = Warmup::Seconds(6.0);
+        let good = Schedule { seconds: 8.0, warmup, turns, ..Schedule::default() };
+        good.check().unwrap();
+        assert_eq!(good.warmup_s(), Some(12), "both warm up");
+        let pace = Pace::Rate { per_second: 5.0, arrivals: Arrivals::Even };
+        for (bad, told) in [
+            (Schedule { seconds: 6.0, ..good.clone() }, "multiple of 4"),
+            (Schedule { seconds: 0.0, ..good.clone() }, "multiple of 4"),
+            (Schedule { warmup: Warmup::Seconds(5.0), ..good.clone() }, "multiple of 2"),
+            (Schedule { warmup: Warmup::Steady { cap_seconds: 60.0 }, ..good.clone() }, "fixed"),
+            (Schedule { pace, ..good.clone() }, "closed loop"),
+            (Schedule { events: 9, ..good.clone() }, "events"),
+            (Schedule { turns: Some(Turns { side: 2, of: 2 }), ..good }, "no side 2 of 2"),
+        ] {
+            let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(told), "{message}");
         }
     }

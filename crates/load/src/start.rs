@@ -17,6 +17,13 @@ pub(crate) enum Start<'a> {
 pub trait Rendezvous: Sync {
     /// Called once, when all connections are ready. Returns the instant at which the load and its
     /// clock start; `None` if the load is called off, which `stop` then shows too. If the instant
-    /// is past, the load starts on the next whole second of that clock.
+    /// is past, the load starts on the next whole second of that clock, or at
+    /// [`Rendezvous::start_s`].
     fn meet(&self) -> Option<Instant>;
+
+    /// The second of that clock at which all loads start; `None`: each on its next whole second.
+    /// Called after [`Rendezvous::meet`].
+    fn start_s(&self) -> Option<u64> {
+        None
+    }
 }

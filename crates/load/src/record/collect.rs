@@ -3,12 +3,31 @@
 use std::sync::Arc;
 
 use super::{Event, Ledger, Phase, Sample, Time, TimedEvent, Totals};
+use crate::turns::GUARD_NS;
 
 /// The events of one thread in the measuring window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadTotals {
     pub(crate) events: u64,
     pub(crate) busy_ns: u64,
+}
+
+/// Events that ended in the window outside the time of own turns that counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Between {
+    pub(crate) events: u64,
+    /// Those that took longer than the guard: nothing stands for them in the counted time.
+    pub(crate) longer: u64,
+    /// Longest response time, in ns.
+    pub(crate) longest_ns: u64,
+}
+
+impl Between {
+    fn note(&mut self, ns: u64) {
+        self.events += 1;
+        self.longer += u64::from(ns > GUARD_NS);
+        self.longest_ns = self.longest_ns.max(ns);
+    }
 }
 
 /// The sum of all ledgers.
@@ -21,6 +40,7 @@ pub(crate) struct Collector {
     pub(crate) measured: Totals,
     pub(crate) warmup_events: u64,
     pub(crate) late_events: u64,
+    pub(crate) between: Between,
     pub(crate) threads: Vec<ThreadTotals>,
 }
 
@@ -34,6 +54,7 @@ impl Collector {
             measured: Totals::default(),
             warmup_events: 0,
             late_events: 0,
+            between: Between::default(),
             threads: vec![ThreadTotals::default(); threads],
         }
     }
@@ -69,6 +90,8 @@ impl Collector {
         match sample.phase() {
             Phase::Warmup => self.warmup_events += u64::from(ends_event),
             Phase::Late => self.late_events += u64::from(ends_event),
+            Phase::Between if ends_event => self.between.note(sample.number()),
+            Phase::Between => {}
             Phase::Measure => {
                 self.measured.record(sample);
                 if ends_event {

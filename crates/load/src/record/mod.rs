@@ -11,7 +11,7 @@ mod each;
 mod latency;
 mod totals;
 
-pub(crate) use collect::Collector;
+pub(crate) use collect::{Between, Collector};
 pub use each::TimedEvent;
 pub use latency::LatencyStats;
 #[cfg(test)]
@@ -93,6 +93,8 @@ pub(crate) enum Phase {
     Warmup,
     Measure,
     Late,
+    /// In the window, outside the time of the load's own turns that counts.
+    Between,
 }
 
 /// The kind of a sample's time.
@@ -157,7 +159,8 @@ impl Sample {
         match self.0 >> (NUMBER_BITS + 3) & 3 {
             0 => Phase::Warmup,
             1 => Phase::Measure,
-            _ => Phase::Late,
+            2 => Phase::Late,
+            _ => Phase::Between,
         }
     }
 

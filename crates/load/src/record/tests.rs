@@ -15,7 +15,7 @@ fn a_sample_gives_back_what_was_put_in() {
     ];
     for event in events {
         for time in [Time::Both, Time::Service, Time::Response] {
-            for phase in [Phase::Warmup, Phase::Measure, Phase::Late] {
+            for phase in [Phase::Warmup, Phase::Measure, Phase::Late, Phase::Between] {
                 for (second, number) in [(0, 0), (7, 1205), (4, NUMBER_MAX)] {
                     let sample = Sample::new(event, time, phase, second, number);
                     assert_eq!((sample.event(), sample.time()), (event, time));

@@ -121,7 +121,7 @@ pub(crate) fn carry_out<T: Task>(
     let deal = schedule.deal();
     let shared = Shared {
         task,
-        window: Window::new(),
+        window: Window::new(schedule.turns),
         pacer: Pacer::of(schedule, task.mixes_of_phases()),
         stop: AtomicBool::new(false),
         cut: AtomicBool::new(false),
@@ -219,18 +219,23 @@ impl<T: Task> Job<'_, T> {
     /// The clock, and the start of the load on it. If the load is called off meanwhile, all threads
     /// end.
     fn begin(&self, crew: &mut Crew, gate: &Gate) -> (Clock, u64) {
+        let mut start_s = None;
         let origin = match self.start {
             Start::AtOnce => return (Clock::from(Instant::now()), 0),
             Start::OnClock(origin) => Some(origin),
             Start::Together(_) if self.stop.load(Ordering::Relaxed) => None,
-            Start::Together(rendezvous) => rendezvous.meet(),
+            Start::Together(rendezvous) => {
+                let origin = rendezvous.meet();
+                start_s = rendezvous.start_s();
+                origin
+            }
         };
         if origin.is_none() {
             self.dismiss(crew, gate);
             crew.await_all();
         }
         let clock = Clock::from(origin.unwrap_or_else(Instant::now));
-        (clock, clock.now().div_ceil(SECOND_NS) * SECOND_NS)
+        (clock, start_s.unwrap_or_else(|| clock.now().div_ceil(SECOND_NS)) * SECOND_NS)
     }
 
     /// Starts all threads, and waits until each worker is connected and has prepared its
@@ -336,6 +341,9 @@ mod phases_tests;
 
 #[cfg(test)]
 mod stall_tests;
+
+#[cfg(test)]
+mod turns_tests;
 
 #[cfg(test)]
 mod ycsb_judge_tests;

@@ -7,6 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::outcome::Unfinished;
+use crate::record::Between;
 use crate::worker::Shared;
 
 /// The events planned before `over` and unfinished then; both in ns of the clock, as is the load's
@@ -19,6 +20,16 @@ pub(super) fn at<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Unfinished
     Unfinished {
         events: in_hand.len() as u64 + not_begun.unwrap_or(0),
         wait_ms_max: oldest.map_or(0.0, |oldest| (over - oldest) as f64 / 1e6),
+    }
+}
+
+impl Unfinished {
+    /// The same with the events that turns cut off from the counted time.
+    pub(super) fn and(self, between: Between) -> Unfinished {
+        Unfinished {
+            events: self.events + between.longer,
+            wait_ms_max: self.wait_ms_max.max(between.longest_ns as f64 / 1e6),
+        }
     }
 }
 

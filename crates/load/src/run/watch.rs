@@ -56,9 +56,10 @@ impl<'a, T: Task> Watch<'a, T> {
         let window = &self.job.shared.window;
         window.set_start(start);
         if seconds > 0.0 {
-            let stop = start + (seconds * SECOND_NS as f64) as u64;
+            let on_clock = self.job.schedule.on_clock(seconds);
+            let stop = start + (on_clock * SECOND_NS as f64) as u64;
             window.set_stop(stop);
-            if self.job.shared.task.mode() == Mode::Strict {
+            if self.ends_by_clock() {
                 window.set_end(stop);
             }
         }
@@ -75,7 +76,7 @@ impl<'a, T: Task> Watch<'a, T> {
             let cause = self.wait(crew, until);
             let over = until >= window.stop();
             let now = self.clock.now().min(until);
-            if !over && cause != Cause::Time && self.job.shared.task.mode() == Mode::Strict {
+            if !over && cause != Cause::Time && self.ends_by_clock() {
                 // Before collecting: events that end from now on are late for both the last second
                 // and the window.
                 self.close_window(now);
@@ -97,6 +98,12 @@ impl<'a, T: Task> Watch<'a, T> {
                 return cause == Cause::Stopped;
             }
         }
+    }
+
+    /// Returns true if the window ends at an instant, not with the last event. Behind the last turn
+    /// the clock belongs to others.
+    fn ends_by_clock(&self) -> bool {
+        self.job.shared.task.mode() == Mode::Strict || self.job.schedule.turns.is_some()
     }
 
     /// Ends the window early: the result is what was counted so far.
@@ -182,13 +189,12 @@ impl<'a, T: Task> Watch<'a, T> {
     ) -> LoadOutcome {
         let job = self.job;
         let window = &job.shared.window;
-        let compat = job.shared.task.mode() == Mode::Compat;
-        let (start, end) = match compat {
-            true => (window.start().min(self.clock.now()), self.clock.now()),
-            false => (window.start(), window.end().min(self.clock.now())),
+        let (start, end) = match self.ends_by_clock() {
+            false => (window.start().min(self.clock.now()), self.clock.now()),
+            true => (window.start(), window.end().min(self.clock.now())),
         };
         let seconds = |ns: u64| ns as f64 / SECOND_NS as f64;
-        let elapsed_s = seconds(end.saturating_sub(start));
+        let elapsed_s = seconds(window.counted(start, end));
         let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
         let totals = &collector.measured;
         let latencies = totals.latencies().into_iter();
@@ -204,7 +210,8 @@ impl<'a, T: Task> Watch<'a, T> {
             events_warmup: collector.warmup_events,
             events_late: collector.late_events,
             events_cut: 0,
-            unfinished: unfinished::at(self.over, self.start, job.shared),
+            unfinished: unfinished::at(self.over, self.start, job.shared).and(collector.between),
+            events_between: collector.between.events,
             errors: totals.ignored.clone(),
             reconnects: totals.reconnects,
             latency: latencies
@@ -218,7 +225,7 @@ impl<'a, T: Task> Watch<'a, T> {
                 .collect(),
             // Phases have rates of their own, which no single value represents.
             rate_target: schedule.pace.per_second().filter(|_| schedule.phases.is_none()),
-            client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
+            client_cpu_s: self.cpu_at_start.map(|start| (cpu_s - start) * counted_share(collector)),
             steady: self.reached_steady,
             device: None,
             interrupted,
@@ -226,6 +233,13 @@ impl<'a, T: Task> Watch<'a, T> {
             schedule,
         }
     }
+}
+
+/// The share of the window's events that counts. CPU time is that of the load's own threads, which
+/// sleep in the turns of others.
+fn counted_share(collector: &Collector) -> f64 {
+    let (counted, between) = (collector.measured.events, collector.between.events);
+    if between == 0 { 1.0 } else { counted as f64 / (counted + between) as f64 }
 }
 
 /// The reason why the coordinator woke.

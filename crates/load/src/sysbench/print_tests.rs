@@ -57,6 +57,7 @@ fn outcome(line: &SysbenchLine) -> LoadOutcome {
         qps: 1000.0,
         events_warmup: 0,
         events_late: 0,
+        events_between: 0,
         events_cut: 0,
         unfinished: Unfinished { events: 2, wait_ms_max: 10.5 },
         errors: BTreeMap::from([(1213, 4)]),

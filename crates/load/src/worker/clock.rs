@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::record::Phase;
 use crate::schedule::SECOND_NS;
+use crate::turns::Turns;
 
 /// The number of the second that holds `ns`.
 pub(crate) fn second_of(ns: u64) -> u64 {
@@ -50,13 +51,14 @@ pub(crate) struct Window {
     start: AtomicU64,
     end: AtomicU64,
     stop: AtomicU64,
+    turns: Option<Turns>,
 }
 
 impl Window {
     /// A window that has not started and has no end.
-    pub(crate) fn new() -> Window {
+    pub(crate) fn new(turns: Option<Turns>) -> Window {
         let never = || AtomicU64::new(u64::MAX);
-        Window { start: never(), end: never(), stop: never() }
+        Window { start: never(), end: never(), stop: never(), turns }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -89,10 +91,26 @@ impl Window {
     pub(crate) fn phase(&self, ns: u64) -> Phase {
         if ns < self.start() {
             Phase::Warmup
-        } else if ns < self.end() {
+        } else if ns >= self.end() {
+            Phase::Late
+        } else if self.turns.is_none_or(|turns| turns.counts(ns, self.start())) {
             Phase::Measure
         } else {
-            Phase::Late
+            Phase::Between
+        }
+    }
+
+    /// The instant at which a worker that is free at `ns` may start an event.
+    #[inline]
+    pub(crate) fn next_turn(&self, ns: u64) -> u64 {
+        self.turns.map_or(ns, |turns| turns.next(ns, self.start()))
+    }
+
+    /// The measured time until `end`, in ns.
+    pub(crate) fn counted(&self, start: u64, end: u64) -> u64 {
+        match self.turns {
+            Some(turns) => turns.counted_ns(start, end),
+            None => end.saturating_sub(start),
         }
     }
 }

@@ -121,7 +121,9 @@ impl<'a, T: Task> Worker<'a, T> {
         self.now = self.clock.now();
         while !self.finished() {
             let Some(pacer) = &self.shared.pacer else {
-                self.event(self.now).await?;
+                if self.has_turn().await {
+                    self.event(self.now).await?;
+                }
                 continue;
             };
             match pacer.next(self.thread, self.now.saturating_sub(start_ns)) {
@@ -156,6 +158,12 @@ impl<'a, T: Task> Worker<'a, T> {
             self.now = self.clock.now();
         }
         ns < stop && !self.stopped()
+    }
+
+    /// Returns true in an own turn; otherwise waits for the next one.
+    async fn has_turn(&mut self) -> bool {
+        let turn = self.shared.window.next_turn(self.now);
+        turn == self.now || (self.wait_for(turn).await && self.now >= turn)
     }
 
     async fn paced_event(&mut self, planned: u64, mix: usize) -> Result<()> {
