@@ -11,8 +11,10 @@ mod phases;
 mod searches;
 mod sessions;
 mod table;
+mod table_of_several;
 mod tails;
 mod verdicts;
+mod weather;
 
 use super::JudgedComparison;
 use assay_study::{RunState, Study, Trial};

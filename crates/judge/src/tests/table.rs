@@ -7,96 +7,21 @@
 use assay_testing::count;
 
 use super::sessions::between_days;
+use super::weather::{Machine, WEATHERS, Weather};
 use super::{at_look, planned};
 use crate::difference::comparison::JudgedComparison;
 use crate::simulated::{key, throughput_alone};
 use crate::statistics::simulated::Noise;
 use crate::trial::measured::Measured;
 
-/// Seconds from the beginning of a run to that of the next.
-const RUN_S: f64 = 66.0;
-
 /// The difference whose power is told, as a log ratio.
 const EFFECT: f64 = 0.1;
 
-/// Noise of a machine.
-#[derive(Debug, Clone, Copy)]
-enum Weather {
-    /// Runs vary independently.
-    Quiet,
-    /// A level that wanders with a time constant of five minutes.
-    Drifting,
-    /// One run in ten loses a tenth.
-    Bursty,
-    /// Each repeat is made on another day, which changes the level of both sides by 2 %.
-    DayToDay,
-    /// A hypervisor takes a share of the CPU time that is wanted: the other configuration wants
-    /// twice as much, and loses as much of its throughput by the same share.
-    DemandFollowing,
-}
-
-const WEATHERS: [Weather; 5] = [
-    Weather::Quiet,
-    Weather::Drifting,
-    Weather::Bursty,
-    Weather::DayToDay,
-    Weather::DemandFollowing,
-];
-
-impl Weather {
-    fn name(self) -> &'static str {
-        match self {
-            Weather::Quiet => "quiet",
-            Weather::Drifting => "drifting",
-            Weather::Bursty => "bursty",
-            Weather::DayToDay => "day-to-day",
-            Weather::DemandFollowing => "demand-following",
-        }
-    }
-}
-
-/// A machine on which runs are made one after the other.
-struct Machine<'a> {
-    weather: Weather,
-    noise: &'a mut Noise,
-    /// The wandering level, as a multiple of its deviation.
-    level: f64,
-}
-
-impl Machine<'_> {
-    /// The noise of the next run, as a logarithm.
-    fn run(&mut self) -> f64 {
-        let own = self.noise.normal();
-        match self.weather {
-            Weather::Quiet => 0.035 * own,
-            Weather::Drifting => {
-                // Ornstein and Uhlenbeck's process, sampled once a run.
-                let kept = (-RUN_S / 300.0_f64).exp();
-                let moved = (1.0 - kept * kept).sqrt() * self.noise.normal();
-                self.level = kept * self.level + moved;
-                0.04 * self.level + 0.025 * own
-            }
-            Weather::Bursty => {
-                let burst = if self.noise.uniform() < 0.1 { -0.1 } else { 0.0 };
-                burst + 0.025 * own
-            }
-            Weather::DayToDay => 0.02 * self.level + 0.025 * own,
-            Weather::DemandFollowing => {
-                let share = 0.05 * (0.7 * self.noise.normal()).exp();
-                -share + 0.025 * own
-            }
-        }
-    }
-}
-
 fn runs(noise: &mut Noise, weather: Weather, repeats: u32, effect: f64) -> Vec<Measured> {
-    let level = noise.normal();
-    let mut machine = Machine { weather, noise, level };
+    let mut machine = Machine::new(weather, noise);
     let mut all = Vec::new();
     for repeat in 1..=repeats {
-        if let Weather::DayToDay = weather {
-            machine.level = machine.noise.normal();
-        }
+        machine.begin_repeat();
         let mut order = ["base", "other"];
         if repeat % 2 == 0 {
             order.reverse();
