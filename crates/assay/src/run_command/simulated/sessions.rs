@@ -76,6 +76,11 @@ fn another_session_repeats_a_finished_study_and_its_days_are_told() {
     let looks = "extra_runs = 0\nrepeats = { at_most = 2, looks = [2] }";
     world.write("plan.toml", &PLAN.replace("extra_runs = 0", looks));
     assert!(world.refused(&ANOTHER).contains("a plan with looks decides in one session"));
+    let store = assay_study::Store::open_or_create(&world.path("study")).unwrap();
+    let vast = Sessions { repeats: vec![u32::MAX; 400], order_seed: None };
+    store.write_sessions(&vast).unwrap();
+    drop(store);
+    assert!(world.refused(&RUN).contains("is damaged: its runs are not those of its sessions"));
 }
 
 #[test]

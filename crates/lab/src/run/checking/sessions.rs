@@ -30,11 +30,16 @@ pub fn sessions(directory: &Path, plan: &Plan, wants_another: bool) -> Result<Se
     };
     let mut sessions = study.sessions.clone();
     let each = plan.session_repeats();
+    let last = study.trials.iter().map(|trial| trial.key.repeat).max().unwrap_or(0);
+    ensure!(
+        sessions.bounds().last().is_none_or(|bounds| *bounds.end() == last),
+        "{} is damaged: its runs are not those of its sessions",
+        directory.display()
+    );
     if wants_another && !is_later_one_open(&study) {
         may_have_another(plan, &study)?;
-        let last = || study.trials.iter().map(|trial| trial.key.repeat).max().unwrap_or(0);
         if sessions.repeats.is_empty() {
-            sessions.repeats.push(last());
+            sessions.repeats.push(last);
         }
         sessions.repeats.push(each);
     }

@@ -22,10 +22,11 @@ pub fn open_store(
     described: &Described,
 ) -> Result<Store> {
     let mut store = Store::open_or_create(study)?;
-    sessions::keep(&store, experiment.sessions())?;
     for trial in planned {
         store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
     }
+    // After its runs: a session that nobody planned would look like a damaged study.
+    sessions::keep(&store, experiment.sessions())?;
     write(&mut store, experiment, read, Some(described))?;
     store.reset_interrupted()?;
     store.forget_unplanned(|key| planned.iter().any(|trial| trial.key == *key))?;
