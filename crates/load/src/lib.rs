@@ -71,7 +71,7 @@ pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
 };
-pub use program::{queries_per_event, statements_per_event};
+pub use program::{queries_per_event, statements_per_event, writes};
 pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
 pub use record::{LatencyStats, Queries, TimedEvent};

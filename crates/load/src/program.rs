@@ -215,6 +215,19 @@ pub fn queries_per_event(workload: &Workload, schema: &Schema) -> crate::record:
     queries
 }
 
+/// Returns true if events write, or may.
+#[must_use]
+pub fn writes(workload: &Workload, schema: &Schema) -> bool {
+    match workload.recipe.generator() {
+        Generator::Ycsb => {
+            let mix = workload.ycsb.mix(workload.recipe);
+            let writing = [Operation::Update, Operation::Insert, Operation::ReadModifyWrite];
+            writing.into_iter().any(|operation| mix.share(operation) > 0.0)
+        }
+        _ => queries_per_event(workload, schema).write > 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +249,28 @@ mod tests {
             let queries = queries_per_event(&workload, &schema);
             assert_eq!((queries.read, queries.write, queries.other), (read, write, other));
         }
+    }
+
+    #[test]
+    fn a_workload_that_may_write_is_known() {
+        let of = |recipe: Recipe| Workload { recipe, ..Workload::default() };
+        let is_writing = |workload: &Workload| {
+            let generator = workload.recipe.generator();
+            writes(workload, &Schema { generator, ..Schema::default() })
+        };
+        for recipe in [Recipe::OltpReadOnly, Recipe::SelectRandomRanges, Recipe::YcsbC] {
+            assert!(!is_writing(&of(recipe)), "{recipe:?}");
+        }
+        for recipe in [Recipe::OltpReadWrite, Recipe::OltpDelete, Recipe::YcsbE, Recipe::YcsbLoad] {
+            assert!(is_writing(&of(recipe)), "{recipe:?}");
+        }
+        let none = Workload {
+            index_updates: 0,
+            non_index_updates: 0,
+            delete_inserts: 0,
+            ..of(Recipe::OltpReadWrite)
+        };
+        assert!(!is_writing(&none));
     }
 
     #[test]

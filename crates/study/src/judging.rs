@@ -27,9 +27,31 @@ pub struct Judging {
     /// Repeats after which the study is judged and may end; if empty, when all have run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// How the runs of a repeat lie in time.
+    #[serde(default, skip_serializing_if = "Design::is_default")]
+    pub design: Design,
     /// Kinds of statement whose percentiles are judged too, by the load's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles_by_statement: Vec<String>,
+}
+
+/// How the runs that are compared lie in time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Design {
+    /// One after the other.
+    #[default]
+    Adjacent,
+    /// At once: the servers of all configurations are up, and loads of a few seconds alternate.
+    Switchback,
+}
+
+impl Design {
+    /// Returns true for the design of plans that name none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Design::default()
+    }
 }
 
 /// A look at the results that somebody was told.

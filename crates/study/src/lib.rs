@@ -51,7 +51,7 @@ pub use days::{Day, HOURS_APART};
 pub use events::Events;
 pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
-pub use judging::{AskedPair, Judging, LookMade, MARGIN_PERCENT, PlannedFactor};
+pub use judging::{AskedPair, Design, Judging, LookMade, MARGIN_PERCENT, PlannedFactor};
 pub use limits::{LISTED_MAX, RUNS_MAX};
 pub use overlay::{Overlay, OverlayChange};
 pub use paper::{Comparison, Paper, Printed};

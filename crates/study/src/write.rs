@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Store;
 use super::calibration::Calibration;
-use super::judging::{Judging, LookMade};
+use super::judging::{Design, Judging, LookMade};
 use super::paper::Paper;
 use super::phases::Phase;
 use super::power_cut::PowerCut;
@@ -56,6 +56,7 @@ static NO_JUDGING: Judging = Judging {
     aa_runs: BTreeMap::new(),
     compare: Vec::new(),
     looks: Vec::new(),
+    design: Design::Adjacent,
     factors: Vec::new(),
     percentiles_by_statement: Vec::new(),
 };

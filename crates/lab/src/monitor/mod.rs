@@ -55,7 +55,7 @@ pub(crate) use declarable::declarable;
 pub(crate) use followed::Followed;
 pub use glimpse::Glimpse;
 pub(crate) use process_snapshot::{ProcessSnapshot, TopUser};
-pub(crate) use series::{Gap, Monitored};
+pub(crate) use series::{Gap, Monitored, Sample};
 pub(crate) use space::ROOM;
 pub(crate) use throttle::{quota_cpus, throttled_s};
 

@@ -10,6 +10,7 @@ mod describing;
 pub mod loads;
 mod measuring;
 mod progress;
+mod queue;
 mod results;
 mod setup;
 mod site;
@@ -17,13 +18,12 @@ mod site;
 #[cfg(test)]
 mod made_tests;
 
-use std::collections::VecDeque;
-
 use anyhow::Result;
 
-use assay_plan::{Experiment, PlannedTrial};
-use assay_study::{Calibration, RunState, Store, TrialKey};
+use assay_plan::{Experiment, Partners, PlannedTrial};
+use assay_study::{Calibration, Outcome, RunState, Store, TrialKey};
 use assay_system::interrupt::Interrupt;
+use queue::Queue;
 use results::extra_runs::ExtraRuns;
 
 pub use checking::missing::{Retry, missing};
@@ -55,7 +55,7 @@ pub fn trials(
 ) -> Result<usize> {
     let planned = experiment.trials();
     let partners = experiment.partners(&planned);
-    let mut queue: VecDeque<&PlannedTrial> = missing.iter().copied().collect();
+    let mut queue = Queue::of(missing);
     let pending = store.pending()?;
     let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
     let used = if is_again { 0 } else { store.discarded()?.len() };
@@ -63,48 +63,83 @@ pub fn trials(
     let mut extra = ExtraRuns::new(experiment.extra_runs(), used, cpus, calibration);
     let looks = &experiment.judging.looks;
     let mut looked_after = None;
-    while let Some(trial) = queue.pop_front() {
-        let before = trial.key.repeat - 1;
+    while let Some(start) = queue.next() {
+        let left = queue.len() + start.len();
+        let before = start.iter().map(|trial| trial.key.repeat).min().map_or(0, |first| first - 1);
         if looks.contains(&before) && looked_after != Some(before) {
             looked_after = Some(before);
             if end_after(store, before, may_end)? {
-                progress.ended_at_look(before, queue.len() + 1);
+                progress.ended_at_look(before, left);
                 return Ok(0);
             }
         }
         if progress.is_end_wanted() {
             interrupt.set();
-            return Ok(queue.len() + 1);
+            return Ok(left);
         }
-        store.begin_trial(&trial.key)?;
-        let made = site.make_run(trial, progress);
+        for trial in &start {
+            store.begin_trial(&trial.key)?;
+        }
+        let made = site.make_start(&start, progress);
         if interrupt.is_set() {
             store.reset_interrupted()?;
-            return Ok(queue.len() + 1);
+            return Ok(left);
         }
-        let outcome = match made {
-            Ok(outcome) => outcome,
+        let outcomes = match made {
+            Ok(outcomes) => outcomes,
             Err(error) => {
                 store.reset_interrupted()?;
                 return Err(error);
             }
         };
-        let compared_with = partners.with(&trial.key);
-        let ended = done_of(store, &compared_with)?;
-        if extra.repeats(&outcome, 1 + ended.len()) {
-            store.discard_attempt(&trial.key, &outcome, &ended)?;
-            progress.trial_discarded(&trial.key, &outcome, ended.len(), extra.left());
-            put_back(&mut queue, trial, &ended, &compared_with);
-            continue;
-        }
-        progress.trial_ended(&trial.key, &outcome);
-        store.end_trial(&trial.key, &outcome)?;
+        let mut keeping = Keeping { store, partners: &partners, extra: &mut extra, progress };
+        keeping.keep(&start, &outcomes, &mut queue)?;
     }
     let latest = missing.iter().map(|trial| trial.key.repeat).max();
     if let Some(repeat) = latest.filter(|repeat| looks.contains(repeat)) {
         end_after(store, repeat, may_end)?;
     }
     Ok(0)
+}
+
+/// The place where outcomes are kept, or discarded if the machine disturbed them.
+struct Keeping<'k, 'a> {
+    store: &'k mut Store,
+    partners: &'k Partners<'a>,
+    extra: &'k mut ExtraRuns,
+    progress: &'k dyn Progress,
+}
+
+impl<'a> Keeping<'_, 'a> {
+    /// Keeps the outcomes of a start. If one was disturbed and may be repeated, the start goes back
+    /// into the queue, with the runs that it is compared with.
+    fn keep(
+        &mut self,
+        start: &[&'a PlannedTrial],
+        outcomes: &[Outcome],
+        queue: &mut Queue<'a>,
+    ) -> Result<()> {
+        let partners = start.iter().flat_map(|trial| self.partners.with(&trial.key));
+        let mut compared_with: Vec<&PlannedTrial> = start.iter().copied().chain(partners).collect();
+        compared_with.sort_by_key(|trial| trial.position);
+        compared_with.dedup_by_key(|trial| trial.position);
+        let ended = done_of(self.store, &compared_with)?;
+        let disturbed = self.extra.repeats(outcomes, start.len() + ended.len());
+        let made = || start.iter().zip(outcomes).enumerate();
+        for (_, (trial, outcome)) in made().filter(|(place, _)| disturbed != Some(*place)) {
+            self.store.end_trial(&trial.key, outcome)?;
+        }
+        if let Some((_, (trial, outcome))) = made().find(|(place, _)| disturbed == Some(*place)) {
+            let ended = done_of(self.store, &compared_with)?;
+            self.store.discard_attempt(&trial.key, outcome, &ended)?;
+            let left = self.extra.left();
+            self.progress.trial_discarded(&trial.key, outcome, ended.len(), left);
+            queue.put_back(start, &ended, &compared_with);
+            return Ok(());
+        }
+        made().for_each(|(_, (trial, outcome))| self.progress.trial_ended(&trial.key, outcome));
+        Ok(())
+    }
 }
 
 /// Ends the study after this repeat, if it may; its later runs are not planned any more.
@@ -129,23 +164,4 @@ fn done_of(store: &Store, trials: &[&PlannedTrial]) -> Result<Vec<TrialKey>> {
         }
     }
     Ok(done)
-}
-
-/// Puts a run after the others of its repeat, which stays a block, and around it those that it is
-/// compared with, whether they had `ended` or still wait: a difference is of runs side by side.
-fn put_back<'a>(
-    queue: &mut VecDeque<&'a PlannedTrial>,
-    trial: &'a PlannedTrial,
-    ended: &[TrialKey],
-    compared_with: &[&'a PlannedTrial],
-) {
-    let waits = |one: &PlannedTrial| queue.iter().any(|other| other.key == one.key);
-    let partners = compared_with.iter().filter(|one| ended.contains(&one.key) || waits(one));
-    let mut whole: Vec<&PlannedTrial> = partners.copied().chain([trial]).collect();
-    whole.sort_by_key(|one| one.position);
-    queue.retain(|one| whole.iter().all(|other| other.key != one.key));
-    let last = queue.iter().rposition(|other| other.key.repeat == trial.key.repeat);
-    for (place, one) in (last.map_or(0, |last| last + 1)..).zip(whole) {
-        queue.insert(place, one);
-    }
 }

@@ -56,6 +56,19 @@ pub trait Site {
     /// No run can be made any more: a machine was lost and has not come back.
     fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome>;
 
+    /// Makes the runs of one start, in turns if they are several. Returns their outcomes in their
+    /// order.
+    ///
+    /// # Errors
+    /// As [`Site::make_run`].
+    fn make_start(
+        &mut self,
+        start: &[&PlannedTrial],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Outcome>> {
+        start.iter().map(|trial| self.make_run(trial, progress)).collect()
+    }
+
     /// Removes the resources that all runs share.
     ///
     /// # Errors

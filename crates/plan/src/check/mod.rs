@@ -2,6 +2,7 @@
 
 mod compare;
 mod data_profiles;
+mod design;
 mod existing_server;
 mod hosts;
 mod noise;
@@ -69,6 +70,7 @@ pub(super) fn check_with_rigs(plan: &Plan) -> Result<()> {
     existing_server::check(plan)?;
     stores::check(plan)?;
     servers::check(plan)?;
+    design::check(plan)?;
     power_cut::check(plan)?;
     plan.least_machine.as_ref().map_or(Ok(()), LeastMachine::check)?;
     hosts::check(plan)

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use assay_base::{HostSpec, SettingValue};
 use assay_load::{Arrivals, Pace, Schema};
 use assay_study::prices::Prices;
-use assay_study::{AskedPair, MARGIN_PERCENT, Overlay, Paper, Sessions};
+use assay_study::{AskedPair, Design, MARGIN_PERCENT, Overlay, Paper, Sessions};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,9 @@ pub struct Plan {
     /// How often each run is repeated, and after how many repeats the study may end.
     #[serde(default = "one_repeat")]
     pub repeats: RepeatsSpec,
+    /// How the runs that are compared lie in time.
+    #[serde(default, skip_serializing_if = "Design::is_default")]
+    pub design: Design,
     /// Sessions of the study that is made, which a plan does not name.
     #[serde(default, skip_serializing_if = "Sessions::is_default")]
     pub sessions: Sessions,

@@ -228,6 +228,7 @@ fn judging(plan: &Plan) -> Judging {
         aa_runs,
         compare: plan.compare.clone(),
         looks: plan.repeats.looks.clone(),
+        design: plan.design,
         factors: plan.planned_factors(),
         percentiles_by_statement: plan.percentiles_by_statement.clone(),
     }

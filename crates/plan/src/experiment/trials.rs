@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::Experiment;
 use crate::document::{Plan, VariantKey, VariantSpec};
-use assay_study::{AskedPair, TrialKey, fingerprint};
+use assay_study::{AskedPair, Design, TrialKey, fingerprint};
 
 /// A run in its place in the order.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,8 @@ pub struct PlannedTrial {
     pub variant: VariantKey,
     /// Place in the order, from 1.
     pub position: u32,
+    /// Runs that have it in common are made at once, with their servers up together.
+    pub start: u32,
     /// Changes when anything changes that could change the run's result.
     pub fingerprint: String,
 }
@@ -50,14 +52,34 @@ pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
     }
     let mut variants: BTreeMap<VariantKey, VariantSpec> = BTreeMap::new();
     variants.extend(plan.variants().into_iter().map(|variant| (variant.key.clone(), variant)));
-    let numbered = (1..).zip(trials);
+    let starts = starts(plan, &trials);
+    let numbered = (1..).zip(trials).zip(starts);
     numbered
-        .map(|(position, trial)| {
+        .map(|((position, trial), start)| {
             let Coordinates { key, variant, workload } = trial;
             let fingerprint = conditions(plan, variants.get(&variant), &workload);
-            PlannedTrial { key, workload, variant, position, fingerprint }
+            PlannedTrial { key, workload, variant, position, start, fingerprint }
         })
         .collect()
+}
+
+/// The start of each run: its own, or one with all neighbours under the same load.
+fn starts(plan: &Plan, trials: &[Coordinates]) -> Vec<u32> {
+    let is_joined = |place: usize| {
+        plan.design == Design::Switchback
+            && place > 0
+            && is_under_one_load(&trials[place - 1].key, &trials[place].key)
+    };
+    let mut start = 0;
+    let number = |place: usize| {
+        start += u32::from(!is_joined(place));
+        start
+    };
+    (0..trials.len()).map(number).collect()
+}
+
+fn is_under_one_load(a: &TrialKey, b: &TrialKey) -> bool {
+    (&a.workload, a.threads, a.repeat) == (&b.workload, b.threads, b.repeat)
 }
 
 /// Every repeat with its place in its session.
@@ -106,7 +128,12 @@ fn ordered(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
     let mut rng = Rng::new(seed, u64::from(drawn_with));
     let mut loads: IndexMap<(String, u32), Vec<Coordinates>> = IndexMap::new();
     for trial in block(plan, repeat) {
-        loads.entry((trial.workload.clone(), trial.key.threads)).or_default().push(trial);
+        // Sides of a pair may be on two data profiles, unless they take turns.
+        let load = match plan.design {
+            Design::Adjacent => trial.workload.clone(),
+            Design::Switchback => trial.key.workload.clone(),
+        };
+        loads.entry((load, trial.key.threads)).or_default().push(trial);
     }
     let mut loads: Vec<Vec<Coordinates>> =
         loads.into_values().map(|trials| side_by_side(plan, trials, &mut rng)).collect();
@@ -218,6 +245,9 @@ fn conditions(plan: &Plan, variant: Option<&VariantSpec>, workload: &str) -> Str
     if let Some(objective) = &plan.objective {
         // Searches of earlier versions looked for the rate that half of the windows meet.
         conditions["objective"] = json!([json!(objective), json!(MET_SHARE)]);
+    }
+    if !plan.design.is_default() {
+        conditions["design"] = json!(plan.design);
     }
     if let Some(phases) = plan.phases_of(workload) {
         let happenings = plan.phases.iter().map(|phase| json!(phase.happening));

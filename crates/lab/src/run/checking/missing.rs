@@ -1,6 +1,7 @@
 //! The runs of a plan that a study lacks, found without changing anything: before a run makes its
 //! first directory, and for a dry run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -73,7 +74,8 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
 }
 
 /// The runs of `planned` that the study in `directory` would run, in their order; with a flagged
-/// run those that it is compared with, so that a difference stays one of runs side by side. A
+/// run those that it is compared with, and with a missing one those that are made at once with it,
+/// so that a difference stays one of runs side by side. A
 /// directory without a study lacks all. `plan_text` is what the plan is written like, to say what
 /// has changed of it.
 ///
@@ -92,7 +94,7 @@ pub fn missing<'a>(
     refuse_another_plan(directory, planned, trials)?;
     let flagged = trials.iter().filter(|trial| is_not_comparable(trial));
     let flagged = partners.completed(flagged.map(|trial| trial.key.clone()));
-    let mut missing = Vec::new();
+    let mut missing: Vec<&PlannedTrial> = Vec::new();
     for trial in planned {
         let found = store.planned(&trial.key, &trial.fingerprint);
         let is_missing = match found.map_err(|error| explain(error, &study, plan_text))? {
@@ -105,7 +107,8 @@ pub fn missing<'a>(
             missing.push(trial);
         }
     }
-    Ok(missing)
+    let starts: BTreeSet<u32> = missing.iter().map(|trial| trial.start).collect();
+    Ok(planned.iter().filter(|trial| starts.contains(&trial.start)).collect())
 }
 
 #[cfg(test)]
@@ -118,7 +121,7 @@ mod tests {
         let key = TrialKey { config: "a".into(), workload: "w".into(), threads, repeat: 1 };
         let variant = VariantKey { config: "a".into(), data_profile: None };
         let workload = "w".to_owned();
-        PlannedTrial { key, workload, variant, position: threads, fingerprint: fingerprint.into() }
+        PlannedTrial { key, workload, variant, position: threads, start: threads, fingerprint: fingerprint.into() }
     }
 
     /// Runs that nothing is compared with.

@@ -3,6 +3,7 @@
 //!
 //! Guarantee: the machine is a value here, so that a plan can be checked against any.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -12,6 +13,7 @@ use assay_load::Schema;
 use assay_plan::{
     DiskBase, DriveMedia, Experiment, PlannedDisk, PlannedDrive, PlannedPool, Variant,
 };
+use assay_study::Design;
 
 use crate::rig::{pool, server};
 use crate::run::base_snapshots;
@@ -60,16 +62,34 @@ pub fn fits(experiment: &Experiment, room: &Room, location: &Path) -> Result<()>
     for variant in &experiment.variants {
         check_variant(experiment, variant, room).with_context(|| variant.key.to_string())?;
     }
+    for sides in at_once(experiment) {
+        check_asynchronous_io(&sides, room).with_context(|| names(&sides))?;
+        check_memory(experiment, &sides, room).with_context(|| names(&sides))?;
+    }
     check_space(experiment, room, location)
+}
+
+/// Variants whose servers are up at once.
+fn at_once(experiment: &Experiment) -> Vec<Vec<&Variant>> {
+    let variants = experiment.variants.iter();
+    match experiment.judging.design {
+        Design::Adjacent => variants.map(|variant| vec![variant]).collect(),
+        Design::Switchback => {
+            let profile = |variant: &&Variant| variant.key.data_profile.clone();
+            let profiles: BTreeSet<_> = variants.clone().map(|variant| profile(&variant)).collect();
+            let of = |its| variants.clone().filter(|variant| profile(variant) == its).collect();
+            profiles.into_iter().map(of).collect()
+        }
+    }
+}
+
+fn names(variants: &[&Variant]) -> String {
+    variants.iter().map(|variant| variant.key.to_string()).collect::<Vec<_>>().join(" and ")
 }
 
 fn check_variant(experiment: &Experiment, variant: &Variant, room: &Room) -> Result<()> {
     check_drive(experiment, variant)?;
     check_pool(experiment, variant, room)?;
-    check_asynchronous_io(variant, room)?;
-    if experiment.needs_server() && is_ours(variant) {
-        check_memory(variant, room)?;
-    }
     check_image(experiment, variant)
 }
 
@@ -113,15 +133,19 @@ fn check_pool(experiment: &Experiment, variant: &Variant, room: &Room) -> Result
 /// Servers that run at once share what the kernel gives of asynchronous I/O: each I/O thread of
 /// InnoDB asks for 256 requests (`OS_AIO_N_PENDING_IOS_PER_THREAD` in MySQL's `os0file.h`), and is
 /// told to come again where there are none left.
-fn check_asynchronous_io(variant: &Variant, room: &Room) -> Result<()> {
+fn check_asynchronous_io(sides: &[&Variant], room: &Room) -> Result<()> {
     const REQUESTS_OF_THREAD: u64 = 256;
-    let servers = u64::from(variant.servers);
+    let servers: u64 = sides.iter().map(|side| u64::from(side.servers)).sum();
     let Some((used, most)) = room.aio else { return Ok(()) };
-    let settings = &variant.settings;
-    let threads = |name: &str| settings.get(name).and_then(|count| count.parse().ok()).unwrap_or(4);
-    // One more for the log, and one for what is read while starting.
-    let of_server: u64 = threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2;
-    let needed = servers * of_server * REQUESTS_OF_THREAD;
+    let of_side = |side: &&Variant| {
+        let threads = |name: &str| {
+            side.settings.get(name).and_then(|count| count.parse().ok()).unwrap_or(4_u64)
+        };
+        // One more for the log, and one for what is read while starting.
+        let of_server = threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2;
+        u64::from(side.servers) * of_server
+    };
+    let needed = sides.iter().map(of_side).sum::<u64>() * REQUESTS_OF_THREAD;
     let left = most.saturating_sub(used);
     ensure!(
         servers == 1 || needed <= left,
@@ -165,9 +189,18 @@ fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-fn check_memory(variant: &Variant, room: &Room) -> Result<()> {
-    let (threads, servers) = (variant.threads_most, u64::from(variant.servers));
-    ensure_memory_for(room.memory_bytes, &variant.settings, threads, servers)
+fn check_memory(experiment: &Experiment, sides: &[&Variant], room: &Room) -> Result<()> {
+    if !experiment.needs_server() {
+        return Ok(());
+    }
+    let ours = || sides.iter().filter(|side| is_ours(side));
+    let servers = ours().map(|side| u64::from(side.servers)).sum();
+    let of_side = |side: &&Variant| {
+        let of_one = server::memory_needed_bytes(&side.settings, u64::from(side.threads_most));
+        of_one.saturating_mul(u64::from(side.servers))
+    };
+    let needed = ours().map(of_side).fold(0, u64::saturating_add);
+    ensure_memory_for(room.memory_bytes, needed, servers)
 }
 
 /// Checks that a server with these settings under so many connections fits into what memory is
@@ -176,18 +209,13 @@ fn check_memory(variant: &Variant, room: &Room) -> Result<()> {
 /// # Errors
 /// One line with both figures and what to lower.
 pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()> {
-    ensure_memory_for(available_memory_bytes()?, settings, connections, 1)
+    let needed = server::memory_needed_bytes(settings, u64::from(connections));
+    ensure_memory_for(available_memory_bytes()?, needed, 1)
 }
 
-fn ensure_memory_for(
-    there: u64,
-    settings: &server::Settings,
-    connections: u32,
-    servers: u64,
-) -> Result<()> {
-    let of_one = server::memory_needed_bytes(settings, u64::from(connections));
-    let needed = of_one.saturating_mul(servers);
+fn ensure_memory_for(there: u64, needed: u64, servers: u64) -> Result<()> {
     let (who, or_fewer) = match servers {
+        0 => return Ok(()),
         1 => ("the server needs".to_owned(), "threads"),
         _ => (format!("{servers} servers need"), "threads, or servers"),
     };
@@ -210,7 +238,8 @@ fn available_memory_bytes() -> Result<u64> {
     Ok(kib * 1024)
 }
 
-/// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
+/// All base snapshots of the run lie in the location, and beside them the copies or images of the
+/// rigs that are up at once.
 fn check_space(experiment: &Experiment, room: &Room, location: &Path) -> Result<()> {
     let variants = &experiment.variants;
     let has_server = experiment.needs_server();
@@ -218,7 +247,9 @@ fn check_space(experiment: &Experiment, room: &Room, location: &Path) -> Result<
     let snapshots = snapshots.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
     let snapshots = if has_server { snapshots } else { 0 };
     let largest = variants.iter().max_by_key(|variant| rig_bytes(experiment, variant));
-    let rig_bytes = largest.map_or(0, |largest| rig_bytes(experiment, largest));
+    let of_sides =
+        |sides: &Vec<&Variant>| sides.iter().map(|side| rig_bytes(experiment, side)).sum::<u64>();
+    let rig_bytes = at_once(experiment).iter().map(of_sides).max().unwrap_or(0);
     let is_model = largest.is_some_and(|variant| variant.rig.model().is_some());
     let smaller = match is_model && rig_bytes > snapshots {
         true => "make the device smaller with a larger model.capacity_scale",

@@ -54,6 +54,10 @@ pub(super) struct Participant<'a> {
 }
 
 impl LoadObserver for Participant<'_> {
+    fn window(&self, from_s: f64, to_s: f64) {
+        self.own.window(from_s, to_s);
+    }
+
     fn second(&self, second: &Second) {
         self.own.second(second);
         if let Some(aggregate) = self.aggregate {

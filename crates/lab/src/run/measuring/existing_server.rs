@@ -34,7 +34,8 @@ pub(super) fn observe(
     let mut observations = match endpoint {
         Ok(endpoint) => {
             let mut target = ExistingTarget { existing, endpoint };
-            Run { setup, trial, config, progress }.observe(std::slice::from_mut(&mut target))
+            Run { setup, trial, config, progress, turns: None }
+                .observe(std::slice::from_mut(&mut target))
         }
         Err(error) => Observations::failed(error),
     };

@@ -43,7 +43,7 @@ pub(super) fn observe(
     let made = files::prepare(&rig, fileio, setup.interrupt.flag());
     let ready = made.and_then(|()| rig.top_up(&config.rig)).and_then(|()| rig.keep_time());
     ready.map_err(|error| rig.explain(error, &config.rig))?;
-    let run = Run { setup, trial, config, progress };
+    let run = Run { setup, trial, config, progress, turns: None };
     let known = circumstances::of_rig(setup.experiment, config, &rig, pool.as_ref(), None);
     let mut target = FilesTarget { rig: &rig, pool: pool.as_ref() };
     let mut observations = run.observe(std::slice::from_mut(&mut target));

@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_load::capacity::Capacity;
-use assay_load::{Fileio, LoadObserver, LoadSpec, Schedule, fileio};
+use assay_load::{Fileio, LoadObserver, LoadSpec, Schedule, Turns, fileio, run_together};
 
 use super::aggregate::{Aggregate, Participant};
+use super::meeting::Attendance;
 use super::phase_events::{self, EventContext, PlannedEvents};
 use super::schedule;
 use super::search::search_or_load;
@@ -38,6 +39,16 @@ pub(super) struct Run<'a> {
     pub(super) trial: &'a PlannedTrial,
     pub(super) config: &'a ConfigSetup,
     pub(super) progress: &'a dyn Progress,
+    /// The turns of its load, if others run beside it.
+    pub(super) turns: Option<Turns>,
+}
+
+/// A run among others that take turns with it.
+pub(super) struct InTurns<'a> {
+    pub(super) turns: Turns,
+    pub(super) attendance: &'a Attendance<'a>,
+    /// Processes of the others.
+    pub(super) others: Vec<u32>,
 }
 
 /// The load of one target.
@@ -86,7 +97,10 @@ impl Run<'_> {
                 .map(|(place, (((target, monitored), before), (load, seconds)))| {
                     let aggregate = aggregate.as_ref().filter(|_| load.neighbour.is_none());
                     let participant = Participant { own: seconds, aggregate };
-                    let watch = Watch { run: self, load, origin: clock.origin, participant };
+                    let is_shown = place == 0;
+                    let origin = clock.origin;
+                    let watch =
+                        Watch { run: self, load, origin, participant, is_shown, attendance: None };
                     Builder::new()
                         .name(format!("server-{}", place + 1))
                         .spawn_scoped(scope, move || watch.observe(target, monitored, before))
@@ -98,13 +112,56 @@ impl Run<'_> {
         Observations { servers, together, clock: Some(clock), take_down: TakeDown::default() }
     }
 
+    /// Loads and monitors one target in turns with others. What is observed is in the time of its
+    /// own turns.
+    pub(super) fn observe_in_turns(
+        self,
+        target: &mut impl Target,
+        clock: RunClock,
+        among: &InTurns<'_>,
+    ) -> Observations {
+        let loads = match self.loads(std::slice::from_ref(target)) {
+            Ok(loads) => loads,
+            Err(error) => return Observations::failed(error),
+        };
+        let before = self.preflights(&loads).pop().unwrap_or_default();
+        let Some(load) = loads.first().filter(|_| before.failure.is_none()) else {
+            return Observations { servers: vec![before], ..Observations::default() };
+        };
+        let InTurns { turns, attendance, ref others } = *among;
+        let mut monitored = target.monitored(&self.setup.experiment.placement.load_cpus.0);
+        monitored.neighbours.clone_from(others);
+        let is_shown = turns.side == 0;
+        let seconds = match is_shown {
+            true => Seconds::new(&self.trial.key, self.progress),
+            false => Seconds::unseen(),
+        };
+        let seconds = seconds.in_turns(turns, self.setup.experiment.warmup_seconds());
+        let participant = Participant { own: &seconds, aggregate: None };
+        let origin = clock.origin;
+        let watch = Watch {
+            run: self,
+            load,
+            origin,
+            participant,
+            is_shown,
+            attendance: Some(attendance),
+        };
+        let observed = watch.observe(target, monitored, before);
+        let observed = match seconds.own_time() {
+            Some(time) => time.carry_over(observed),
+            None => observed,
+        };
+        Observations { servers: vec![observed], clock: Some(clock), ..Observations::default() }
+    }
+
     /// The load of each target: the run's own, or a neighbour's on the last.
     fn loads(&self, targets: &[impl Target]) -> Result<Vec<TargetLoad>> {
         let schedule = schedule::schedule(self.setup.experiment, self.trial);
         let load = |(index, target): (usize, &_)| {
             let place = Target::place(target)?;
             let seed = schedule.seed.wrapping_add(SEED_STEP.wrapping_mul(index as u64));
-            let schedule = Schedule { seed, ..schedule.clone() };
+            let schedule = Schedule { seed, turns: self.turns, ..schedule.clone() };
             let is_last = index + 1 == targets.len();
             let Some(neighbour) = self.config.neighbour.as_ref().filter(|_| is_last) else {
                 let kind = self.load(place, &self.trial.workload, schedule)?;
@@ -201,6 +258,10 @@ struct Watch<'a> {
     load: &'a TargetLoad,
     origin: Instant,
     participant: Participant<'a>,
+    /// Whether its monitor is the one that is shown.
+    is_shown: bool,
+    /// The place among loads that take turns.
+    attendance: Option<&'a Attendance<'a>>,
 }
 
 /// The end of a load, and the programs that used CPU time meanwhile.
@@ -249,9 +310,8 @@ impl Watch<'_> {
         let Run { setup, progress, .. } = self.run;
         let followed = targets.server_pid.clone();
         let mut own = targets.own_pids();
-        let is_first = targets.with_machine;
         let monitor = Monitor::start(targets, self.origin)?;
-        if is_first {
+        if self.is_shown {
             progress.monitoring(&monitor);
         }
         let mut run_load = |observer: &dyn LoadObserver| {
@@ -272,7 +332,7 @@ impl Watch<'_> {
                 };
                 let search = setup.experiment.search.as_ref();
                 let planned = PlannedEvents {
-                    phases: if is_first { &setup.experiment.phases } else { &[] },
+                    phases: if self.is_shown { &setup.experiment.phases } else { &[] },
                     repeated: search.and_then(|search| search.during.as_ref()),
                 };
                 phase_events::alongside(&context, planned, |clock| {
@@ -286,6 +346,11 @@ impl Watch<'_> {
     fn run_load(&self, observer: &dyn LoadObserver) -> Result<(LoadResult, Option<Capacity>)> {
         let Run { setup, trial, progress, .. } = self.run;
         match &self.load.kind {
+            LoadKind::Server(spec) if let Some(attendance) = self.attendance => {
+                let stop = setup.interrupt.flag();
+                let outcome = run_together(spec, attendance, observer, stop)?;
+                Ok((LoadResult { outcome, about: AboutHosts::default() }, None))
+            }
             LoadKind::Server(spec) => {
                 let shown = (&trial.key, progress);
                 let on_clock = (self.origin, setup.interrupt);

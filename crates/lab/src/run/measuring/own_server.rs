@@ -24,6 +24,7 @@ use crate::run::progress::Progress;
 use crate::run::results::{Circumstances, FileSystem, Observations, ServerState};
 use crate::run::setup::Setup;
 use assay_plan::PlannedTrial;
+use assay_serve::Attached;
 use assay_system::ledger::LedgerGuard;
 
 /// # Errors
@@ -48,7 +49,7 @@ pub(super) fn observe(
     for server in &mut running {
         server.begin_keeping_time(config)?;
     }
-    let run = Run { setup, trial, config, progress };
+    let run = Run { setup, trial, config, progress, turns: None };
     let known = circumstances(run, &running, pool.as_ref())?;
     let target = |server| OwnTarget { run, server, pool: pool.as_ref() };
     let mut observations =
@@ -72,12 +73,12 @@ pub(super) fn observe(
 }
 
 /// Number of a server in its run, and the things it uses besides its own rig.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     /// From 1.
-    number: u32,
-    of: u32,
-    pool: Option<&'a RunPool>,
-    trace: Option<&'a Path>,
+    pub(super) number: u32,
+    pub(super) of: u32,
+    pub(super) pool: Option<&'a RunPool>,
+    pub(super) trace: Option<&'a Path>,
 }
 
 impl Place<'_> {
@@ -88,7 +89,7 @@ impl Place<'_> {
 }
 
 /// A server of our own on its own rig. Dropped, the server goes before its rig does.
-struct RunningServer {
+pub(super) struct RunningServer {
     server: Server,
     _run_dir: LedgerGuard,
     rig: Rig,
@@ -99,7 +100,7 @@ struct RunningServer {
 }
 
 impl RunningServer {
-    fn bring_up(
+    pub(super) fn bring_up(
         setup: &mut Setup<'_>,
         config: &ConfigSetup,
         trial: &PlannedTrial,
@@ -121,12 +122,18 @@ impl RunningServer {
     }
 
     /// Called once the server has started, which begins with filling its redo log with zeroes.
-    fn begin_keeping_time(&mut self, config: &ConfigSetup) -> Result<()> {
+    pub(super) fn begin_keeping_time(&mut self, config: &ConfigSetup) -> Result<()> {
         self.rig.top_up(&config.rig)?;
         self.rig.keep_time()
     }
 
-    fn state(&mut self, config: &ConfigSetup) -> ServerState {
+    /// Processes of the server and of its drive.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        let drive = self.rig.drive().map(Attached::pid);
+        self.followed.pid().into_iter().chain(drive).collect()
+    }
+
+    pub(super) fn state(&mut self, config: &ConfigSetup) -> ServerState {
         ServerState {
             ended: self.server.ended().ok().flatten(),
             rig: self.rig.condition(&config.rig),
@@ -135,7 +142,7 @@ impl RunningServer {
     }
 
     /// Kills the server: its data are a copy that is thrown away, and an orderly end takes longer.
-    fn kill(self) -> Result<Rig> {
+    pub(super) fn kill(self) -> Result<Rig> {
         self.server.kill()?;
         Ok(self.rig)
     }
@@ -143,7 +150,7 @@ impl RunningServer {
 
 /// The circumstances of all servers. The first's are complete; the others' differ at most by
 /// their processes.
-fn circumstances(
+pub(super) fn circumstances(
     run: Run<'_>,
     running: &[RunningServer],
     pool: Option<&RunPool>,
@@ -166,10 +173,10 @@ fn circumstances(
 }
 
 /// A server of our own, as a target.
-struct OwnTarget<'a> {
-    run: Run<'a>,
-    server: &'a mut RunningServer,
-    pool: Option<&'a RunPool>,
+pub(super) struct OwnTarget<'a> {
+    pub(super) run: Run<'a>,
+    pub(super) server: &'a mut RunningServer,
+    pub(super) pool: Option<&'a RunPool>,
 }
 
 impl Target for OwnTarget<'_> {

@@ -1,9 +1,11 @@
 //! Seconds of a load, as series.
 
+use std::sync::OnceLock;
+
+use assay_load::{LoadObserver, Second, SecondPhase, Turns};
 use parking_lot::Mutex;
 
-use assay_load::{LoadObserver, Second, SecondPhase};
-
+use super::own_time::OwnTime;
 use super::phase_events::EventClock;
 use crate::monitor::ProcessSnapshot;
 use crate::run::progress::Progress;
@@ -18,6 +20,10 @@ pub(super) struct Seconds<'a> {
     shown: Option<(&'a TrialKey, &'a dyn Progress)>,
     /// Bytes of an operation of a load on files.
     file_request_bytes: Option<f64>,
+    /// Its turns and the seconds of its warm-up, if it takes turns with others.
+    turns: Option<(Turns, f64)>,
+    /// The time of those turns, once the window is known.
+    own_time: OnceLock<OwnTime>,
     seen: Mutex<Seen>,
     began: Mutex<ProcessSnapshot>,
 }
@@ -42,6 +48,8 @@ impl<'a> Seconds<'a> {
         Seconds {
             shown: None,
             file_request_bytes: None,
+            turns: None,
+            own_time: OnceLock::new(),
             seen: Mutex::default(),
             began: Mutex::new(ProcessSnapshot::take()),
         }
@@ -51,6 +59,28 @@ impl<'a> Seconds<'a> {
     #[must_use]
     pub(super) fn of_files(self, request_bytes: f64) -> Seconds<'a> {
         Seconds { file_request_bytes: Some(request_bytes), ..self }
+    }
+
+    /// Records the seconds of a load's own turns alone, numbered without pauses, behind a warm-up of
+    /// so many of them.
+    #[must_use]
+    pub(super) fn in_turns(self, turns: Turns, warmup_s: f64) -> Seconds<'a> {
+        Seconds { turns: Some((turns, warmup_s)), ..self }
+    }
+
+    /// The time of the load's turns, once its window is known.
+    #[must_use]
+    pub(super) fn own_time(&self) -> Option<&OwnTime> {
+        self.own_time.get()
+    }
+
+    /// The second as it is recorded; `None` in a turn of others.
+    fn own_second(&self, second: &Second) -> Option<Second> {
+        let end_s = match self.own_time.get() {
+            Some(time) => f64::from(time.number(second.end_s.round() as u32)?),
+            None => second.end_s,
+        };
+        Some(Second { end_s, ..second.clone() })
     }
 
     /// CPU time of all processes at the start of the window, to the second.
@@ -87,11 +117,17 @@ impl<'a> Seconds<'a> {
 }
 
 impl LoadObserver for Seconds<'_> {
-    fn second(&self, second: &Second) {
-        if let Some((key, progress)) = self.shown {
-            progress.second(key, second);
+    fn window(&self, from_s: f64, to_s: f64) {
+        if let Some((turns, warmup_s)) = self.turns {
+            self.own_time.get_or_init(|| OwnTime::new(turns, [from_s, to_s], warmup_s));
         }
-        let mut second = second.clone();
+    }
+
+    fn second(&self, second: &Second) {
+        let Some(mut second) = self.own_second(second) else { return };
+        if let Some((key, progress)) = self.shown {
+            progress.second(key, &second);
+        }
         let buckets = std::mem::take(&mut second.latency.buckets_ns);
         let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
         let mut seen = self.seen.lock();

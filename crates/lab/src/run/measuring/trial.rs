@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::{existing_server, files_trial, own_server};
+use super::{existing_server, files_trial, own_server, switchback};
 use crate::run::progress::Progress;
 use crate::run::results::{Conditions, Device, Disks, Observations, conclude};
 use crate::run::setup::Setup;
@@ -20,6 +20,23 @@ impl Site for Setup<'_> {
         progress.begin_trial(&trial.key);
         let observations = observe(self, trial, progress).unwrap_or_else(Observations::failed);
         Ok(conclude(&observations, &conditions(self, trial)))
+    }
+
+    fn make_start(
+        &mut self,
+        start: &[&PlannedTrial],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Outcome>> {
+        if let [only] = start {
+            return Ok(vec![self.make_run(only, progress)?]);
+        }
+        self.loads.make_ready()?;
+        if let Some(first) = start.first() {
+            progress.begin_trial(&first.key);
+        }
+        let observed = switchback::observe(self, start, progress);
+        let each = start.iter().zip(&observed);
+        Ok(each.map(|(trial, one)| conclude(one, &conditions(self, trial))).collect())
     }
 
     fn take_down(self: Box<Self>) -> Result<()> {

@@ -54,13 +54,19 @@ impl ExtraRuns {
         self.left
     }
 
-    /// Returns true if the run is to be repeated, which uses so many `runs` of the extra ones.
-    pub(crate) fn repeats(&mut self, outcome: &Outcome, runs: usize) -> bool {
-        let lost_percent = cpu_taken::of(&outcome.results, self.cpus).disturbed_percent();
-        let is_disturbed = outcome.reason.is_none() && self.is_disturbed(outcome, lost_percent);
-        self.lost_percent.push(lost_percent);
-        let repeats = is_disturbed && self.left >= runs;
-        self.left -= if repeats { runs } else { 0 };
+    /// The place of the run for which those of a start are to be repeated, which uses so many `runs`
+    /// of the extra ones.
+    pub(crate) fn repeats(&mut self, start: &[Outcome], runs: usize) -> Option<usize> {
+        let lost = |outcome: &Outcome| {
+            cpu_taken::of(&outcome.results, self.cpus).disturbed_percent()
+        };
+        let lost_percent: Vec<f64> = start.iter().map(lost).collect();
+        let disturbed = start.iter().zip(&lost_percent).position(|(outcome, lost_percent)| {
+            outcome.reason.is_none() && self.is_disturbed(outcome, *lost_percent)
+        });
+        self.lost_percent.extend(lost_percent);
+        let repeats = disturbed.filter(|_| self.left >= runs);
+        self.left -= if repeats.is_some() { runs } else { 0 };
         repeats
     }
 
@@ -92,6 +98,10 @@ mod tests {
         Outcome { results, ..Outcome::default() }
     }
 
+    fn repeats(extra: &mut ExtraRuns, outcome: Outcome) -> bool {
+        extra.repeats(&[outcome], 1).is_some()
+    }
+
     fn extra(extra: usize, used: usize, lost_percent: f64) -> ExtraRuns {
         let cpu_granted_percent = 100.0 - lost_percent;
         ExtraRuns::new(
@@ -105,34 +115,42 @@ mod tests {
     #[test]
     fn a_disturbed_trial_is_repeated_as_long_as_there_are_runs_left() {
         let mut few = extra(3, 1, 0.0);
-        assert!(!few.repeats(&lost(4.0), 1), "it lost too little to matter");
-        assert!(few.repeats(&lost(8.0), 1) && few.repeats(&lost(30.0), 1));
-        assert!(!few.repeats(&lost(30.0), 1), "two were left");
+        assert!(!repeats(&mut few, lost(4.0)), "it lost too little to matter");
+        assert!(repeats(&mut few, lost(8.0)) && repeats(&mut few, lost(30.0)));
+        assert!(!repeats(&mut few, lost(30.0)), "two were left");
         assert_eq!(few.left(), 0);
         assert_eq!(extra(1, 4, 0.0).left(), 0);
+    }
+
+    #[test]
+    fn runs_of_one_start_are_repeated_together() {
+        let mut few = extra(3, 0, 0.0);
+        assert_eq!(few.repeats(&[lost(0.0), lost(30.0)], 2), Some(1));
+        assert_eq!(few.left(), 1);
+        assert_eq!(few.repeats(&[lost(0.0), lost(30.0)], 2), None, "one is left");
     }
 
     #[test]
     fn what_is_wrong_with_the_trial_itself_is_not_repeated() {
         let mut extra = extra(9, 0, 0.0);
         let with = |warning, outcome| Outcome { warnings: vec![warning], ..outcome };
-        assert!(!extra.repeats(&with(Warning::NotSettled, lost(0.0)), 1));
+        assert!(!repeats(&mut extra, with(Warning::NotSettled, lost(0.0))));
         let stopped = Warning::Stopped { length_s: 2.0 };
-        assert!(extra.repeats(&with(stopped, lost(0.0)), 1));
-        assert!(!extra.repeats(&Outcome::default(), 1));
+        assert!(repeats(&mut extra, with(stopped, lost(0.0))));
+        assert!(!repeats(&mut extra, Outcome::default()));
         let failed = Outcome { reason: Some("the server ended".into()), ..lost(40.0) };
-        assert!(!extra.repeats(&failed, 1));
+        assert!(!repeats(&mut extra, failed));
         assert_eq!(extra.left(), 8);
     }
 
     #[test]
     fn a_machine_that_always_loses_as_much_is_taken_as_it_is() {
         let mut unknown = extra(100, 0, 0.0);
-        let repeated = (0..20).filter(|_| unknown.repeats(&lost(11.0), 1)).count();
+        let repeated = (0..20).filter(|_| repeats(&mut unknown, lost(11.0))).count();
         assert_eq!(repeated, USUAL_RUNS, "then it is usual");
-        assert!(unknown.repeats(&lost(24.0), 1), "twice the usual and more is not");
+        assert!(repeats(&mut unknown, lost(24.0)), "twice the usual and more is not");
         let mut calibrated = extra(100, 0, 9.0);
-        assert_eq!((0..20).filter(|_| calibrated.repeats(&lost(11.0), 1)).count(), 0);
-        assert!(calibrated.repeats(&lost(26.0), 1));
+        assert_eq!((0..20).filter(|_| repeats(&mut calibrated, lost(11.0))).count(), 0);
+        assert!(repeats(&mut calibrated, lost(26.0)));
     }
 }
