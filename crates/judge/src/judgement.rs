@@ -15,6 +15,7 @@ use crate::difference::noise::{AaRuns, NoiseFloor};
 use crate::difference::pairs::all;
 use crate::difference::reason::Reason;
 use crate::difference::runs::of_pairs;
+use crate::difference::starts::{Starts, starts};
 use crate::difference::verdict::Conclusion;
 use crate::papers::{IntervalTable, interval_table};
 use crate::phases::{Phases, judged};
@@ -52,6 +53,8 @@ pub struct Judgement {
     pub chains: Vec<Chain>,
     /// Effects of factors, where configurations are a full cross of several.
     pub effects: Vec<Effects>,
+    /// How starts differ, of a study whose runs take turns.
+    pub starts: Vec<Starts>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
     /// Whether throughput had settled, by all runs of a configuration and workload together, where
@@ -119,6 +122,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         comparisons: comparisons(study, &at_look, &aa_runs, margin),
         chains: chains(study, &at_look, &aa_runs, rules),
         effects: effects(study, &at_look, &metrics(study), &aa_runs, rules),
+        starts: starts(study, &at_look),
         trials: of_trials,
         phases: judged(store, study)?,
         recoveries: recoveries(study),

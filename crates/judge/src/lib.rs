@@ -43,6 +43,7 @@ pub use difference::orders::{OrderRange, OverOrders};
 pub use difference::pairs::{Pair, Side, of_interest};
 pub use difference::permute::Units;
 pub use difference::reason::{Reason, SignificanceTest};
+pub use difference::starts::Starts;
 pub use difference::studies::{Between, Chosen, Lone, between, configs, lone};
 pub use difference::taken::Taken;
 pub use difference::verdict::{Conclusion, Verdict};

@@ -17,6 +17,7 @@ use assay_presets::CompressionUnit;
 
 mod compare;
 mod data_profiles;
+mod design;
 mod factors;
 mod hosts;
 mod noise;

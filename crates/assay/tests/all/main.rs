@@ -62,5 +62,6 @@ mod sandboxes;
 mod sysbench_equivalence;
 mod tls;
 mod torn_pages;
+mod turns;
 mod write_path;
 mod ycsb;

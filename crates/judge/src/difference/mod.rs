@@ -23,6 +23,7 @@ pub(crate) mod pairs;
 pub(crate) mod permute;
 pub(crate) mod reason;
 pub(crate) mod runs;
+pub(crate) mod starts;
 pub(crate) mod steps;
 pub(crate) mod studies;
 pub(crate) mod taken;

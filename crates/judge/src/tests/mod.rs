@@ -10,6 +10,7 @@ mod pairs;
 mod phases;
 mod searches;
 mod sessions;
+mod switchback;
 mod table;
 mod table_of_several;
 mod tails;

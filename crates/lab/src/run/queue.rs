@@ -48,7 +48,8 @@ impl<'a> Queue<'a> {
         let is_left = |one: &&PlannedTrial| whole.iter().all(|other| other.key != one.key);
         let rest = self.0.drain(..).map(|one| one.into_iter().filter(is_left).collect::<Vec<_>>());
         let mut queue: VecDeque<Start<'a>> = rest.filter(|one| !one.is_empty()).collect();
-        let is_of_repeat = |one: &Start<'a>| one.iter().any(|other| Some(other.key.repeat) == repeat);
+        let is_of_repeat =
+            |one: &Start<'a>| one.iter().any(|other| Some(other.key.repeat) == repeat);
         let place = queue.iter().rposition(is_of_repeat).map_or(0, |last| last + 1);
         for (place, one) in (place..).zip(starts_of(whole.into_iter())) {
             queue.insert(place, one);

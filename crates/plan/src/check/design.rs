@@ -78,7 +78,10 @@ fn check_schedule(plan: &Plan) -> Result<()> {
         ("rate", plan.rate.is_some() || !plan.workload_rates.is_empty()),
         ("warmup_until_steady", plan.warmup_until_steady),
     ] {
-        ensure!(!is_given, "{key} does not go together with turns of {SLICE_S} s; omit one of them");
+        ensure!(
+            !is_given,
+            "{key} does not go together with turns of {SLICE_S} s; omit one of them"
+        );
     }
     let (slice, block) = (f64::from(SLICE_S), f64::from(SLICE_S * SLICES_BALANCED));
     let seconds = plan.seconds.unwrap_or_default();

@@ -4,6 +4,7 @@
 //! Nothing here judges.
 
 pub(crate) mod by_day;
+pub(crate) mod by_start;
 pub(crate) mod closed_loop;
 pub(crate) mod flagged;
 pub(crate) mod known_steps;

@@ -11,11 +11,11 @@ use assay_study::{Config, Discarded, Events, RunState, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::charts::series::Embedded;
-use crate::comparisons::by_day;
 use crate::comparisons::closed_loop;
 use crate::comparisons::questions;
 use crate::comparisons::ran_alike::{self, Ran};
 use crate::comparisons::uneven_loss;
+use crate::comparisons::{by_day, by_start};
 use crate::figures::format::{figure, list, plural};
 use crate::first_screen::from_memory;
 use crate::words::{self, disturbed, settling, warning};
@@ -57,6 +57,8 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(uneven_loss.into_iter().map(|text| caveat("machine", text)));
     let by_day = by_day::sentences(study, judgement);
     caveats.extend(by_day.into_iter().map(|text| caveat("days", text)));
+    let by_start = by_start::sentences(study, judgement);
+    caveats.extend(by_start.into_iter().map(|text| caveat("turns", text)));
     caveats.extend(too_fast(study));
     caveats.extend(
         uneven(study, &appraisal.durability).into_iter().map(|text| caveat("safety", text)),

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use assay_judge::papers::Samples;
 use assay_judge::{
     Basis, ByDay, Chain, Conclusion, Correction, Difference, JudgedComparison, Judgement, Look,
-    Metric, NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls,
+    Metric, NoiseFloor, OfPhase, OfTrial, OrderRange, OverOrders, Permuted, Phases, Stalls, Starts,
     Statements, Steady, Step, ThroughputLevel,
 };
 use assay_study::{Events, Study, TrialKey};
@@ -28,6 +28,8 @@ pub struct JudgementView<'a> {
     days: Vec<DaysView<'a>>,
     chains: Vec<ChainView<'a>>,
     effects: Vec<EffectsView<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    starts: &'a [Starts],
     samples_note: String,
     #[serde(rename = "runs")]
     trials: Vec<TrialView<'a>>,
@@ -75,6 +77,7 @@ impl<'a> JudgementView<'a> {
             days: days(study, judgement),
             chains: judgement.chains.iter().map(ChainView::of).collect(),
             effects: judgement.effects.iter().map(EffectsView::of).collect(),
+            starts: &judgement.starts,
             samples_note: samples::note(Events::Transactions),
             trials: judgement.trials.iter().map(TrialView::of).collect(),
             phases: PhasesView::of(&judgement.phases),

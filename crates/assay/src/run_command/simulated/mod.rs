@@ -15,6 +15,7 @@ mod resumed;
 mod sessions;
 mod site;
 mod told;
+mod turns;
 
 use std::any::type_name;
 use std::panic::AssertUnwindSafe;

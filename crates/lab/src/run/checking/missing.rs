@@ -121,7 +121,14 @@ mod tests {
         let key = TrialKey { config: "a".into(), workload: "w".into(), threads, repeat: 1 };
         let variant = VariantKey { config: "a".into(), data_profile: None };
         let workload = "w".to_owned();
-        PlannedTrial { key, workload, variant, position: threads, start: threads, fingerprint: fingerprint.into() }
+        PlannedTrial {
+            key,
+            workload,
+            variant,
+            position: threads,
+            start: threads,
+            fingerprint: fingerprint.into(),
+        }
     }
 
     /// Runs that nothing is compared with.

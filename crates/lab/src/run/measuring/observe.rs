@@ -139,14 +139,8 @@ impl Run<'_> {
         let seconds = seconds.in_turns(turns, self.setup.experiment.warmup_seconds());
         let participant = Participant { own: &seconds, aggregate: None };
         let origin = clock.origin;
-        let watch = Watch {
-            run: self,
-            load,
-            origin,
-            participant,
-            is_shown,
-            attendance: Some(attendance),
-        };
+        let watch =
+            Watch { run: self, load, origin, participant, is_shown, attendance: Some(attendance) };
         let observed = watch.observe(target, monitored, before);
         let observed = match seconds.own_time() {
             Some(time) => time.carry_over(observed),

@@ -46,9 +46,8 @@ impl OwnTime {
         let mut observation = observation;
         let monitored = &mut observation.monitored;
         let samples = std::mem::take(&mut monitored.samples).into_iter();
-        let own = samples.filter_map(|sample| {
-            Some(Sample { second: self.number(sample.second)?, ..sample })
-        });
+        let own = samples
+            .filter_map(|sample| Some(Sample { second: self.number(sample.second)?, ..sample }));
         monitored.samples = own.collect();
         for Gap { from_s, to_s, .. } in &mut monitored.gaps {
             [*from_s, *to_s] = [*from_s, *to_s].map(|at_s| self.elapsed_s(at_s));

@@ -75,8 +75,14 @@ mod tests {
         };
         let variant = VariantKey { config: key.config.clone(), data_profile: None };
         let workload = key.workload.clone();
-        let trial =
-            PlannedTrial { key, workload, variant, position: 7, start: 7, fingerprint: String::new() };
+        let trial = PlannedTrial {
+            key,
+            workload,
+            variant,
+            position: 7,
+            start: 7,
+            fingerprint: String::new(),
+        };
         assert_eq!(file_name(&trial), "007-csd-doublewrite-off-x-read_write-8-2.trace");
     }
 }

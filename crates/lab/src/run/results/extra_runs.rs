@@ -57,9 +57,8 @@ impl ExtraRuns {
     /// The place of the run for which those of a start are to be repeated, which uses so many `runs`
     /// of the extra ones.
     pub(crate) fn repeats(&mut self, start: &[Outcome], runs: usize) -> Option<usize> {
-        let lost = |outcome: &Outcome| {
-            cpu_taken::of(&outcome.results, self.cpus).disturbed_percent()
-        };
+        let lost =
+            |outcome: &Outcome| cpu_taken::of(&outcome.results, self.cpus).disturbed_percent();
         let lost_percent: Vec<f64> = start.iter().map(lost).collect();
         let disturbed = start.iter().zip(&lost_percent).position(|(outcome, lost_percent)| {
             outcome.reason.is_none() && self.is_disturbed(outcome, *lost_percent)
