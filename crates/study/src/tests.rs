@@ -139,6 +139,7 @@ fn what_the_plan_says_of_judging_is_kept() {
         margin_percent: Some(1.0),
         aa_runs: [("on, again".into(), "on".into())].into(),
         looks: Vec::new(),
+        design: Design::Switchback,
         compare: vec![AskedPair {
             config: "on".into(),
             against: "off".into(),

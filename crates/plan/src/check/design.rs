@@ -1,5 +1,5 @@
-//! Checks of `design = "switchback"`: the servers of all configurations are up at once, and loads of
-//! a few seconds take turns.
+//! Checks of `design = "switchback"`: the servers of all configurations are up at once, and loads
+//! of a few seconds take turns.
 //!
 //! Such turns compare fairly only if a side leaves nothing to the turn of another. So each needs
 //! memory and a disk of its own, and statements that only read: pages that a side has changed are

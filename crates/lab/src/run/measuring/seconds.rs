@@ -61,8 +61,8 @@ impl<'a> Seconds<'a> {
         Seconds { file_request_bytes: Some(request_bytes), ..self }
     }
 
-    /// Records the seconds of a load's own turns alone, numbered without pauses, behind a warm-up of
-    /// so many of them.
+    /// Records the seconds of a load's own turns alone, numbered without pauses, behind a warm-up
+    /// of so many of them.
     #[must_use]
     pub(super) fn in_turns(self, turns: Turns, warmup_s: f64) -> Seconds<'a> {
         Seconds { turns: Some((turns, warmup_s)), ..self }

@@ -54,8 +54,8 @@ impl ExtraRuns {
         self.left
     }
 
-    /// The place of the run for which those of a start are to be repeated, which uses so many `runs`
-    /// of the extra ones.
+    /// The place of the run for which those of a start are to be repeated, which uses so many
+    /// `runs` of the extra ones.
     pub(crate) fn repeats(&mut self, start: &[Outcome], runs: usize) -> Option<usize> {
         let lost =
             |outcome: &Outcome| cpu_taken::of(&outcome.results, self.cpus).disturbed_percent();
