@@ -123,3 +123,14 @@ with_memory() {
 spread() {
   sort -g | awk -v f="${1:-%.2f}" '{ v[NR] = $1 } END { printf f " (" f " to " f ")", v[int((NR + 1) / 2)], v[1], v[NR] }'
 }
+
+# Makes the study STUDY with `assay run` and the further words, unless it is there; BESIDE says what else the machine does.
+# Prints its verdicts.
+finish_study() {
+  local study=$1 beside=$2 began=$SECONDS
+  if [[ ! -e $study/finished ]]; then
+    "$root/assay" run "${@:3}" --out "$study" --no-live >"$study.log" 2>&1 || fail "it failed; see $study.log"
+    echo "$beside $((SECONDS - began))" >"$study/finished"
+  fi
+  python3 "$root/benches/verdicts.py" "$study"
+}

@@ -23,7 +23,7 @@ use assay_plan::{DiskBase, Experiment, PlannedRig, PlannedTrial};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
 use assay_study::metrics::{MetricEntry, metric};
-use assay_study::{Outcome, TrialKey, Warning};
+use assay_study::{Design, Outcome, TrialKey, Warning};
 use assay_system::interrupt::Interrupt;
 
 /// Suffix of a run that is not comparable.
@@ -257,6 +257,12 @@ pub(crate) fn dry_run(experiment: &Experiment, planned: usize, missing: &[&Plann
         if experiment.events.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
+    if experiment.judging.design == Design::Switchback {
+        print::line(
+            "runs of one load and repeat are made at once: their servers are all up, and their \
+             loads take turns",
+        );
+    }
 }
 
 /// Prints the servers that the runs would use.
