@@ -129,7 +129,7 @@ spread() {
 finish_study() {
   local study=$1 beside=$2 began=$SECONDS
   if [[ ! -e $study/finished ]]; then
-    "$root/assay" run "${@:3}" --out "$study" --no-live >"$study.log" 2>&1 || fail "it failed; see $study.log"
+    "${assay[@]}" run "${@:3}" --out "$study" --no-live >"$study.log" 2>&1 || fail "it failed; see $study.log"
     echo "$beside $((SECONDS - began))" >"$study/finished"
   fi
   python3 "$root/benches/verdicts.py" "$study"

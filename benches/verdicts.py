@@ -28,7 +28,7 @@ def told(one):
     if difference is None:
         return f"{one['workload']}, {one['metric']}: {one['verdict']}, {one['because']}"
     low, high = difference["ratio_interval"]
-    interval = f"{percent(difference['ratio'])} ({percent(low)} to {percent(high)})"
+    interval = f"{percent(difference['ratio'])} ({percent(low)} to {percent(high)}, {difference['repeats']} repeats)"
     return f"{one['workload']}, {one['metric']}: {interval}, {one['verdict']}"
 
 
@@ -44,8 +44,10 @@ def count(studies):
     verdicts = collections.Counter(one["verdict"] for one in throughput)
     deviations = [one["difference"]["deviation"] ** 2 for one in throughput if one.get("difference")]
     with_direction = sum(any(one["verdict"] in DIRECTIONS for one in all) for all in comparisons.values())
+    repeats = [one["difference"]["repeats"] for one in throughput if one.get("difference")]
     print("throughput: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     if deviations:
+        print(f"repeats: {sum(repeats) / len(repeats):.1f} on average")
         spread = math.sqrt(sum(deviations) / len(deviations)) * 100
         print(f"the ratio of a repeat varies by {spread:.1f} % (pooled over {len(deviations)} comparisons)")
     print(f"{with_direction} of {len(studies)} studies tell a direction, of throughput or a percentile")

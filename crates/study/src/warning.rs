@@ -280,6 +280,19 @@ impl Warning {
             _ => false,
         }
     }
+
+    /// Returns true if it can have made the run slower only: CPU time that was lost, and an
+    /// emulated device that was later than the real one.
+    #[must_use]
+    pub fn can_only_slow(&self) -> bool {
+        matches!(
+            self,
+            Warning::MissedDeadlines { .. }
+                | Warning::AddedLatency { .. }
+                | Warning::ModelStall { .. }
+                | Warning::CpuTaken { .. }
+        )
+    }
 }
 
 /// The stored form.

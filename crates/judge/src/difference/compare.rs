@@ -19,6 +19,7 @@ use crate::difference::blocks::Blocks;
 use crate::difference::noise::NoiseSpread;
 use crate::difference::permute::{Permutation, Units, permutation};
 use crate::difference::reason::Reason;
+use crate::difference::verdict::Conclusion;
 use crate::interval::LEVEL;
 use crate::statistics::{MeanVariance, Spread, exchange, flip_signs, mean, paired, unpaired};
 use crate::trial::figure::RunFigure;
@@ -47,6 +48,41 @@ pub enum Basis {
     OneRepeat,
 }
 
+/// Which flagged runs may explain a conclusion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suspects {
+    /// All that are flagged.
+    All,
+    /// Of those that were slowed, the baseline's: the other looks better for them.
+    OfBetter,
+    /// Of those that were slowed, the other's: it looks worse for them.
+    OfWorse,
+}
+
+impl Suspects {
+    /// Those that may explain this conclusion.
+    pub(crate) fn of(conclusion: Conclusion) -> Suspects {
+        match conclusion {
+            Conclusion::Better => Suspects::OfBetter,
+            Conclusion::Worse => Suspects::OfWorse,
+            Conclusion::Equivalent | Conclusion::Inconclusive => Suspects::All,
+        }
+    }
+
+    /// Whether slowed runs of the baseline and of the other are among them.
+    fn slowed(self) -> [bool; 2] {
+        [self != Suspects::OfWorse, self != Suspects::OfBetter]
+    }
+}
+
+fn is_suspect(run: &Measured, has_slowed: bool) -> bool {
+    match run.eligibility {
+        Eligibility::Doubtful => true,
+        Eligibility::Slowed => has_slowed,
+        _ => false,
+    }
+}
+
 /// Runs of one workload at one thread count that are compared.
 #[derive(Debug, Clone, Default)]
 pub struct ComparedRuns<'a> {
@@ -66,8 +102,7 @@ const REPEATS_LEAST: usize = 2;
 
 impl<'a> ComparedRuns<'a> {
     /// Compares the runs of both sides. A failed run forbids a verdict. A run that the machine
-    /// disturbed is left out with its partner if enough repeats remain. A doubtful run stays, if
-    /// enough repeats have none.
+    /// disturbed is left out with its partner if enough repeats remain. A doubtful run stays.
     ///
     /// # Errors
     ///
@@ -85,7 +120,7 @@ impl<'a> ComparedRuns<'a> {
                     Eligibility::Usable => its.push(trial),
                     Eligibility::Missing => {}
                     Eligibility::Disturbed => left_out.push(trial.key.clone()),
-                    Eligibility::Doubtful => {
+                    Eligibility::Doubtful | Eligibility::Slowed => {
                         doubtful.push(trial.key.clone());
                         its.push(trial);
                     }
@@ -97,22 +132,50 @@ impl<'a> ComparedRuns<'a> {
         let (base, other) = (usable(&mut base)?, usable(&mut other)?);
         let whole = ComparedRuns { base, other, left_out, doubtful };
         let stratum = if is_one_study { whole.of_shared_repeats() } else { whole };
-        let sound = stratum.without_doubtful(is_one_study);
-        let flagged = stratum.left_out.first().or(stratum.doubtful.first());
-        match (sound.base.len().min(sound.other.len()), flagged) {
+        match (stratum.repeats_least(), stratum.left_out.first()) {
             (0..REPEATS_LEAST, Some(trial)) => Err(Reason::TrialNotComparable(trial.clone())),
             (0, None) => Err(Reason::NoSharedRepeat),
             _ => Ok(stratum),
         }
     }
 
-    /// Those without the doubtful runs; of one study without their partners either.
-    pub(crate) fn without_doubtful(&self, is_one_study: bool) -> ComparedRuns<'a> {
-        let is_sound = |trial: &&&Measured| trial.eligibility != Eligibility::Doubtful;
-        let base = self.base.iter().filter(is_sound).copied().collect();
-        let other = self.other.iter().filter(is_sound).copied().collect();
-        let sound = ComparedRuns { base, other, ..ComparedRuns::default() };
-        if is_one_study { sound.of_shared_repeats() } else { sound }
+    /// Those without the runs that may explain a conclusion; of one study without their partners
+    /// either.
+    ///
+    /// # Errors
+    /// Too few repeats are left; one of the runs.
+    pub(crate) fn without(
+        &self,
+        of: Suspects,
+        is_one_study: bool,
+    ) -> Result<ComparedRuns<'a>, TrialKey> {
+        let side = |runs: &[&'a Measured], has_slowed: bool| -> Vec<&'a Measured> {
+            runs.iter().filter(|run| !is_suspect(run, has_slowed)).copied().collect()
+        };
+        let [base, other] = of.slowed();
+        let sound = ComparedRuns {
+            base: side(&self.base, base),
+            other: side(&self.other, other),
+            ..ComparedRuns::default()
+        };
+        let sound = if is_one_study { sound.of_shared_repeats() } else { sound };
+        let first = self.suspects(of).next();
+        match first.filter(|_| sound.repeats_least() < REPEATS_LEAST) {
+            Some(run) => Err(run.key.clone()),
+            None => Ok(sound),
+        }
+    }
+
+    /// Runs that may explain a conclusion.
+    pub(crate) fn suspects(&self, of: Suspects) -> impl Iterator<Item = &'a Measured> {
+        let [base, other] = of.slowed();
+        let base = self.base.iter().filter(move |run| is_suspect(run, base));
+        base.chain(self.other.iter().filter(move |run| is_suspect(run, other))).copied()
+    }
+
+    /// Runs of the side with fewer.
+    fn repeats_least(&self) -> usize {
+        self.base.len().min(self.other.len())
     }
 
     /// Those of repeats that both have, side by side.

@@ -1,6 +1,6 @@
 //! The comparison of two configurations: the difference, p alone and corrected, and the verdict.
 
-use crate::difference::compare::{ComparedRuns, Difference};
+use crate::difference::compare::{ComparedRuns, Difference, Suspects};
 use crate::difference::family::Correction;
 use crate::difference::looks::Look;
 use crate::difference::noise::NoiseSpread;
@@ -51,6 +51,9 @@ pub struct JudgedComparison {
     pub doubtful: Vec<TrialKey>,
     /// The ratio without the doubtful runs.
     pub ratio_without_doubtful: Option<f64>,
+    /// The doubtful runs can only have made the difference look smaller, so its direction stands
+    /// with them.
+    pub is_despite_doubtful: bool,
 }
 
 impl JudgedComparison {
@@ -96,10 +99,20 @@ pub(crate) struct Undecided {
     told: JudgedComparison,
     /// Why there is no verdict whatever p is.
     refusal: Option<Reason>,
-    /// The difference without doubtful runs.
-    without_doubtful: Option<Difference>,
+    /// What each conclusion has to hold without.
+    without: Vec<(Suspects, Without)>,
     noise: Option<NoiseSpread>,
     look: Look,
+}
+
+/// A comparison without the runs that may explain a conclusion.
+#[derive(Debug)]
+enum Without {
+    /// There are none.
+    Nothing,
+    /// Too few repeats are left without this run and others.
+    TooFew(TrialKey),
+    Difference(Box<Difference>),
 }
 
 impl Teller<'_> {
@@ -127,24 +140,27 @@ impl Teller<'_> {
         let difference = strata.as_ref().ok().and_then(|strata| compare(strata));
         let left_out = all.iter().flat_map(|one| one.left_out.clone()).collect();
         let doubtful: Vec<TrialKey> = all.iter().flat_map(|one| one.doubtful.clone()).collect();
-        let without_doubtful = match doubtful.is_empty() {
-            true => None,
-            false => self.without_doubtful(all, compare),
-        };
+        let without: Vec<(Suspects, Without)> =
+            [Suspects::All, Suspects::OfBetter, Suspects::OfWorse]
+                .into_iter()
+                .map(|suspects| (suspects, self.without(suspects, all, compare)))
+                .collect();
         let refusal = match (&strata, &difference) {
             (Err(why), _) => Some(why.clone()),
             (Ok(strata), None) => Some(why_none(strata, self.metric)),
-            (Ok(_), Some(_)) if without_doubtful.is_none() => {
-                doubtful.first().map(|one| Reason::TrialNotComparable(one.clone()))
-            }
             (Ok(_), Some(_)) => None,
         };
-        let ratio_without_doubtful = without_doubtful.as_ref().map(|one| one.ratio);
+        let ratio_without_doubtful = without.iter().find_map(|(suspects, without)| {
+            match (suspects, without) {
+                (Suspects::All, Without::Difference(found)) => Some(found.ratio),
+                _ => None,
+            }
+        });
         let told = self.told(threads, difference, left_out);
         Undecided {
             told: JudgedComparison { doubtful, ratio_without_doubtful, ..told },
             refusal,
-            without_doubtful,
+            without,
             noise: self.noise.copied(),
             look: Look::ONLY,
         }
@@ -176,18 +192,29 @@ impl Teller<'_> {
             left_out,
             doubtful: Vec::new(),
             ratio_without_doubtful: None,
+            is_despite_doubtful: false,
         }
     }
 
-    /// The difference without the doubtful runs.
-    fn without_doubtful(
+    /// The comparison without runs that may explain a conclusion.
+    fn without(
         &self,
+        suspects: Suspects,
         strata: &[ComparedRuns<'_>],
         compare: Compare<'_>,
-    ) -> Option<Difference> {
-        let sound: Vec<ComparedRuns<'_>> =
-            strata.iter().map(|one| one.without_doubtful(self.is_one_study)).collect();
-        compare(&sound)
+    ) -> Without {
+        let Some(first) = strata.iter().flat_map(|one| one.suspects(suspects)).next() else {
+            return Without::Nothing;
+        };
+        let too_few = || Without::TooFew(first.key.clone());
+        let sound: Result<Vec<ComparedRuns<'_>>, TrialKey> =
+            strata.iter().map(|one| one.without(suspects, self.is_one_study)).collect();
+        match sound {
+            Err(key) => Without::TooFew(key),
+            Ok(sound) => {
+                compare(&sound).map_or_else(too_few, |found| Without::Difference(Box::new(found)))
+            }
+        }
     }
 }
 
@@ -232,7 +259,22 @@ impl Undecided {
         };
         let told_level = self.look.told_level();
         let difference = self.told.difference.map(|found| found.at_level(told_level));
-        JudgedComparison { p_corrected: p, correction, verdict, difference, ..self.told }
+        let is_despite_doubtful = !self.told.doubtful.is_empty()
+            && verdict.conclusion.has_direction()
+            && self.has_no_suspects_of(verdict.conclusion);
+        JudgedComparison {
+            p_corrected: p,
+            correction,
+            verdict,
+            difference,
+            is_despite_doubtful,
+            ..self.told
+        }
+    }
+
+    fn has_no_suspects_of(&self, conclusion: Conclusion) -> bool {
+        let of = Suspects::of(conclusion);
+        self.without.iter().any(|(one, found)| *one == of && matches!(found, Without::Nothing))
     }
 
     fn verdict(&self, found: &Difference, p: f64, correction: Correction) -> Verdict {
@@ -259,9 +301,16 @@ impl Undecided {
         verdict(self.told.metric, found, by, self.told.margin, self.noise.as_ref())
     }
 
-    /// The verdict, if it is the same without the doubtful runs.
+    /// The verdict, if it is the same without the runs that may explain it.
     fn held(&self, of_all: Verdict) -> Verdict {
-        let Some(found) = &self.without_doubtful else { return of_all };
+        let suspects = Suspects::of(of_all.conclusion);
+        let found = match self.without.iter().find(|(one, _)| *one == suspects) {
+            None | Some((_, Without::Nothing)) => return of_all,
+            Some((_, Without::TooFew(key))) => {
+                return Verdict::none(Reason::TrialNotComparable(key.clone()));
+            }
+            Some((_, Without::Difference(found))) => found,
+        };
         let other = self.verdict(found, self.as_single(p_of(found, 1)), Correction::None);
         if other.conclusion == of_all.conclusion {
             return of_all;

@@ -70,6 +70,7 @@ fn against(study: &Study, base: &PowerCuts<'_>, one: &PowerCuts<'_>) -> JudgedCo
         left_out: Vec::new(),
         doubtful: Vec::new(),
         ratio_without_doubtful: None,
+        is_despite_doubtful: false,
     }
 }
 

@@ -4,6 +4,7 @@
 use assay_study::{CpuUse, Trial, Warning};
 use assay_testing::count;
 
+use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
 use crate::difference::verdict::Conclusion;
 use crate::judgement::comparisons;
@@ -172,4 +173,49 @@ fn what_holds_only_with_doubtful_runs_is_not_said() {
     assert_eq!(slower.verdict.conclusion, Conclusion::Inconclusive, "{:?}", slower.verdict);
     let all_but_one = of(&mut noise, 0.5, &[1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(all_but_one.verdict.conclusion, Conclusion::Inconclusive);
+}
+
+/// Three repeats in which these sides' runs are flagged as slowed by themselves; the other's level
+/// is `ratio` times the baseline's, and a run varies by 2 %.
+fn slowed(noise: &mut Noise, flagged: [bool; 2], ratio: f64) -> JudgedComparison {
+    let mut trials = Vec::new();
+    for repeat in 1..=3 {
+        for (config, is_flagged, level) in
+            [("base", flagged[0], 1000.0), ("other", flagged[1], 1000.0 * ratio)]
+        {
+            let tps = level * (0.02 * noise.normal()).exp();
+            let mut trial = Trial::done(key(config, 8, repeat), &[("tps", tps)]);
+            if is_flagged {
+                let cpu = CpuUse { busy_percent: 90.0, ..CpuUse::default() };
+                trial.warnings = vec![Warning::AddedLatency { percent: 8.0, cpu }];
+            }
+            let eligibility = Measured::nothing(&trial).eligibility;
+            trials.push(measured(&trial, eligibility));
+        }
+    }
+    super::throughput(&trials)
+}
+
+#[test]
+fn a_side_that_slows_itself_may_be_called_better_and_not_worse() {
+    let cases = count(40, 400);
+    let told = |flagged: [bool; 2], ratio: f64| {
+        let mut noise = Noise::new(17);
+        let is_told = |noise: &mut Noise| slowed(noise, flagged, ratio).verdict.conclusion;
+        let all: Vec<Conclusion> = (0..cases).map(|_| is_told(&mut noise)).collect();
+        let of = |one: Conclusion| all.iter().filter(|conclusion| **conclusion == one).count();
+        [of(Conclusion::Better), of(Conclusion::Worse)].map(|n| n as f64 / f64::from(cases))
+    };
+    let [better, _] = told([false, true], 1.5);
+    assert!(better > 0.95, "it is faster although it is late: {better}");
+    let [_, worse] = told([false, true], 0.7);
+    assert_eq!(worse, 0.0, "its lateness alone may explain that");
+    let [better, _] = told([true, false], 1.5);
+    assert_eq!(better, 0.0, "the baseline's lateness alone may explain that");
+    let [better, worse] = told([true, true], 1.5);
+    assert_eq!([better, worse], [0.0, 0.0]);
+    let mut noise = Noise::new(18);
+    let found = slowed(&mut noise, [false, true], 1.5);
+    assert!(found.is_despite_doubtful && found.doubtful.len() == 3, "{found:?}");
+    assert!(!slowed(&mut noise, [false, false], 1.5).is_despite_doubtful);
 }

@@ -27,6 +27,9 @@ pub enum Eligibility {
     /// It is flagged as not comparable for what its configuration may have caused: without such
     /// runs only its best moments would be left, so nothing is said that holds without them alone.
     Doubtful,
+    /// The same, by flags that can only have made it slower: its side may be better than it looks,
+    /// but not worse.
+    Slowed,
     /// It failed: what a configuration cannot do is no matter of chance, so nothing is said without
     /// it.
     Failed,
@@ -104,7 +107,7 @@ impl Eligibility {
     /// Returns true if the run's figures count: those of a doubtful run do, and what is said of
     /// them has to hold without it too.
     pub(crate) fn counts(self) -> bool {
-        matches!(self, Eligibility::Usable | Eligibility::Doubtful)
+        matches!(self, Eligibility::Usable | Eligibility::Doubtful | Eligibility::Slowed)
     }
 }
 
@@ -124,11 +127,14 @@ fn eligibility(trial: &Trial) -> Eligibility {
         RunState::Pending | RunState::Running => Eligibility::Missing,
         RunState::Failed => Eligibility::Failed,
         RunState::Done => {
-            let mut forbidding = trial.warnings.iter().filter(|one| one.forbids_comparing());
-            match forbidding.clone().any(Warning::is_of_machine) {
+            let forbidding: Vec<&Warning> =
+                trial.warnings.iter().filter(|one| one.forbids_comparing()).collect();
+            let slows = |one: &&Warning| one.can_only_slow();
+            match forbidding.iter().any(|one| one.is_of_machine()) {
                 true => Eligibility::Disturbed,
-                false if forbidding.next().is_some() => Eligibility::Doubtful,
-                false => Eligibility::Usable,
+                false if forbidding.is_empty() => Eligibility::Usable,
+                false if forbidding.iter().all(slows) => Eligibility::Slowed,
+                false => Eligibility::Doubtful,
             }
         }
     }

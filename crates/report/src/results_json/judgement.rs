@@ -216,6 +216,8 @@ struct ComparisonView<'a> {
     doubtful: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio_without_doubtful: Option<f64>,
+    #[serde(rename = "despite_doubtful", skip_serializing_if = "std::ops::Not::not")]
+    is_despite_doubtful: bool,
 }
 
 impl<'a> ComparisonView<'a> {
@@ -240,6 +242,7 @@ impl<'a> ComparisonView<'a> {
             left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
             doubtful: one.doubtful.iter().map(ToString::to_string).collect(),
             ratio_without_doubtful: one.ratio_without_doubtful,
+            is_despite_doubtful: one.is_despite_doubtful,
         }
     }
 }

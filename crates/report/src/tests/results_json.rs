@@ -101,6 +101,7 @@ fn every_key_is_described_and_every_described_key_exists() {
         "endurance[].life_on_equal_flash",
         "endurance[].life_years_media",
         "judgement.comparisons[].against_workload",
+        "judgement.comparisons[].despite_doubtful",
         "judgement.comparisons[].doubtful",
         "judgement.comparisons[].left_out",
         "judgement.comparisons[].question",

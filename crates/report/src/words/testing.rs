@@ -46,6 +46,7 @@ pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Judg
         left_out: Vec::new(),
         doubtful: Vec::new(),
         ratio_without_doubtful: None,
+        is_despite_doubtful: false,
     }
 }
 

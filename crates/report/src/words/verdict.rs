@@ -51,12 +51,18 @@ pub fn text(one: &JudgedComparison) -> String {
     text + &holds_without(one).unwrap_or_default()
 }
 
-/// That the verdict is the same without runs that are flagged for what their configuration may have
-/// caused.
+/// That the verdict stands, whatever flagged runs their configuration may have caused: without them
+/// too, or because they can only have made the difference look smaller.
 fn holds_without(one: &JudgedComparison) -> Option<String> {
+    let runs = counted(one.doubtful.len() as u64, "run");
+    if one.is_despite_doubtful {
+        return Some(format!(
+            "; {runs} of the better side may have been slowed by its own load, which can only have \
+             made the difference look smaller"
+        ));
+    }
     let ratio = one.ratio_without_doubtful?;
     let is_held = !matches!(one.verdict.reason, Some(Reason::DependsOnDoubtful { .. }));
-    let runs = counted(one.doubtful.len() as u64, "run");
     is_held.then(|| {
         format!(
             "; the same without {runs} flagged for what the configuration may have caused (ratio \
@@ -238,5 +244,9 @@ mod tests {
         assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}"));
         one.left_out.push(key("base", 3));
         assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}, and 1 more"));
+        one.left_out.clear();
+        one.doubtful = vec![key("other", 2)];
+        one.is_despite_doubtful = true;
+        assert!(text(&one).contains("; 1 run of the better side may have been slowed by its own load"));
     }
 }
