@@ -93,7 +93,7 @@ fn a_machine_that_disturbs_both_alike_is_seldom_called_uneven() {
                  {discards:.3}, by lost CPU time {loss:.3}"
             );
             assert!(discards <= most, "{repeats}, {probability}: {discards}");
-            // Means over one to four attempts are not equally sure, which the t test takes them for.
+            // The t test takes means over one to four attempts for equally sure.
             assert!(loss <= most + 0.02, "{repeats}, {probability}: {loss}");
         }
     }
