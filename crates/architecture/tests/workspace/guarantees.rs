@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_architecture::workspace;
 
-fn sources(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
@@ -33,7 +33,7 @@ fn tests_of(text: &str) -> BTreeMap<String, bool> {
 }
 
 /// The tests named in a table of guarantees: column, crate, function.
-fn named(table: &str) -> Vec<(usize, &str, &str)> {
+pub(crate) fn named(table: &str) -> Vec<(usize, &str, &str)> {
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let cells = rows.flat_map(|row| row.split(" | ").enumerate().skip(1));
     let words = cells.flat_map(|(column, cell)| {
@@ -44,7 +44,10 @@ fn named(table: &str) -> Vec<(usize, &str, &str)> {
 
 /// Wrong names in a table of guarantees: unknown, or ignored although in the column of `./assay
 /// test`.
-fn wrong(table: &str, tests_of_crate: impl Fn(&str) -> BTreeMap<String, bool>) -> Vec<String> {
+pub(crate) fn wrong(
+    table: &str,
+    tests_of_crate: impl Fn(&str) -> BTreeMap<String, bool>,
+) -> Vec<String> {
     let problem = |(column, owner, name): (usize, &str, &str)| match tests_of_crate(owner).get(name)
     {
         None => Some(format!("{owner}::{name} is no test")),
@@ -54,16 +57,25 @@ fn wrong(table: &str, tests_of_crate: impl Fn(&str) -> BTreeMap<String, bool>) -
     named(table).into_iter().filter_map(problem).collect()
 }
 
-#[test]
-fn every_guarantee_names_tests_that_run() {
-    let root = workspace::metadata().unwrap().workspace_root.into_std_path_buf();
-    let table = std::fs::read_to_string(root.join("docs/guarantees.md")).unwrap();
+/// The tests of every crate that a table names, by name; true if the test is ignored.
+pub(crate) fn tests_by_crate<'a>(
+    root: &Path,
+    table: &'a str,
+) -> BTreeMap<&'a str, BTreeMap<String, bool>> {
     let mut all: BTreeMap<&str, BTreeMap<String, bool>> = BTreeMap::new();
-    for (_, owner, _) in named(&table) {
+    for (_, owner, _) in named(table) {
         let files = sources(&root.join("crates").join(owner));
         let texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
         all.entry(owner).or_insert_with(|| texts.flat_map(|text| tests_of(&text)).collect());
     }
+    all
+}
+
+#[test]
+fn every_guarantee_names_tests_that_run() {
+    let root = workspace::metadata().unwrap().workspace_root.into_std_path_buf();
+    let table = std::fs::read_to_string(root.join("docs/guarantees.md")).unwrap();
+    let all = tests_by_crate(&root, &table);
     assert!(all.len() > 10, "the table names few crates: {:?}", all.keys());
     assert_eq!(wrong(&table, |owner| all[owner].clone()), Vec::<String>::new());
 }

@@ -4,6 +4,7 @@
 
 mod circles;
 mod guarantees;
+mod judging_words;
 mod map;
 mod methods;
 mod tidy;

@@ -130,6 +130,8 @@ pub fn power_cut_difference(a: (&Study, &Config), b: (&Study, &Config)) -> Optio
 #[cfg(test)]
 mod tests {
     use assay_study::power_cut::{Loss, Moment, RecoveryTime, Survival};
+    use assay_testing::count;
+    use statrs::distribution::{Binomial, Discrete};
 
     use super::*;
 
@@ -231,6 +233,67 @@ mod tests {
         ] {
             let [from, to] = share(lost, cuts);
             assert!((from - least).abs() < 1e-6 && (to - most).abs() < 1e-6, "{lost}: {from} {to}");
+        }
+    }
+
+    /// The bounds on the share of cuts with a loss that are told after `lost` of `cuts`.
+    fn told(lost: u64, cuts: u64) -> [f64; 2] {
+        let one = PowerCuts {
+            config: "a",
+            replica: None,
+            cuts,
+            with_loss: lost,
+            torn_writes: 0,
+            torn_pages: 0,
+            acknowledged: 0,
+            lost_commits: 0,
+            doublewrite_pages: 0,
+            recovery_ms: None,
+            first_loss: None,
+        };
+        let at_most = one.one_in_at_least().map(|one_in| [0.0, 1.0 / one_in as f64]);
+        at_most.unwrap_or_else(|| one.share_with_loss().unwrap())
+    }
+
+    /// Bounds by the normal distribution, which know nothing of what has not been seen.
+    fn normal(lost: u64, cuts: u64) -> [f64; 2] {
+        let share = lost as f64 / cuts as f64;
+        let reach = 1.96 * (share * (1.0 - share) / cuts as f64).sqrt();
+        [share - reach, share + reach]
+    }
+
+    /// How probable it is that so many cuts make a configuration that loses something in this share
+    /// of them look better, or worse, than it is.
+    fn wrong(cuts: u64, share: f64, bounds: fn(u64, u64) -> [f64; 2]) -> [f64; 2] {
+        let losses = Binomial::new(share, cuts).unwrap();
+        let mut wrong = [0.0; 2];
+        for lost in 0..=cuts {
+            let [from, to] = bounds(lost, cuts);
+            wrong[0] += if to < share { losses.pmf(lost) } else { 0.0 };
+            wrong[1] += if from > share { losses.pmf(lost) } else { 0.0 };
+        }
+        wrong
+    }
+
+    #[test]
+    fn bounds_seldom_make_a_configuration_better_or_worse_than_it_is() {
+        for cuts in [10, 100, 330] {
+            let (mut most, mut both, mut control) = ([0.0_f64; 2], 0.0_f64, 0.0_f64);
+            for step in 1..count(300, 3000) {
+                let share = 0.3 * (f64::from(step) / f64::from(count(300, 3000))).powi(2);
+                let [better, worse] = wrong(cuts, share, told);
+                most = [most[0].max(better), most[1].max(worse)];
+                both = both.max(better + worse);
+                control = control.max(wrong(cuts, share, normal)[0]);
+            }
+            println!(
+                "{cuts} cuts: made better in at most {:.4}, worse {:.4}, either {both:.4}; by the \
+                 normal distribution better {control:.3}",
+                most[0], most[1]
+            );
+            assert!(most[0] <= 1.0 - CONFIDENCE + 1e-9, "{cuts}: {most:?}");
+            assert!(most[1] <= (1.0 - CONFIDENCE) / 2.0 + 1e-9, "{cuts}: {most:?}");
+            assert!(control > 0.5, "the control: {control}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_study::{PlannedFactor, Study};
+use assay_study::{PlannedFactor, Study, Trial};
 use assay_testing::count;
 
 use crate::difference::chain::{Chain, chains};
@@ -162,6 +162,36 @@ fn effects_and_interactions_hold_the_truth_and_a_single_path_does_not() {
                 "{repeats}, {lost}: one path takes the interaction for b's: {path}"
             );
         }
+    }
+}
+
+#[test]
+fn bytes_of_a_step_hold_the_truth_too() {
+    for (repeats, lost) in [(2, 0), (3, 0), (5, 0), (5, 1)] {
+        let cases = count(200, 2000);
+        let mut noise = Noise::new(u64::from(repeats) * 20 + lost as u64);
+        let (mut held, mut control) = (0.0, 0.0);
+        for _ in 0..cases {
+            let mut runs = INTERACTING.runs(&mut noise, repeats);
+            runs.truncate(runs.len() - lost);
+            let mut study = crossed();
+            let bytes = |run: &Measured| run.figure(Metric::Throughput).unwrap().value;
+            let trial = |run: &Measured| {
+                Trial::done(run.key.clone(), &[("write_bytes_per_transaction", bytes(run))])
+            };
+            study.trials = runs.iter().map(trial).collect();
+            let chain = chained(&study, &runs);
+            let found = chain.steps.last().unwrap().taken_over_orders().unwrap();
+            let (low, high) = found.interval.unwrap();
+            let [_, b] = INTERACTING.main();
+            held += holds((low.ln(), high.ln()), b) / f64::from(cases);
+            let (low, high) = chain.steps.last().unwrap().taken.unwrap().interval.unwrap();
+            control += holds((low.ln(), high.ln()), b) / f64::from(cases);
+        }
+        println!("{repeats} repeats, {lost} lost: {held:.3}; by one path {control:.3}");
+        let tolerance = tolerance(LEVEL, cases) + if lost > 0 { 0.01 } else { 0.0 };
+        assert!((held - LEVEL).abs() < tolerance, "{repeats}, {lost}: {held}");
+        assert!(repeats == 2 || control < 0.6, "the control: {control}");
     }
 }
 

@@ -30,11 +30,20 @@ fn run(noise: &mut Noise, config: &str, threads: u32, repeat: u32, level: f64) -
 /// Comparisons of eleven configurations with the baseline, at two thread counts and three repeats;
 /// nothing differs but the throughput of the first, if `first_ratio` says so.
 fn page(noise: &mut Noise, asked: &[String], first_ratio: f64) -> Vec<JudgedComparison> {
+    page_of(noise, asked, (1, first_ratio))
+}
+
+/// The same, with the throughput of the first `count` configurations.
+fn page_of(
+    noise: &mut Noise,
+    asked: &[String],
+    (count, ratio): (usize, f64),
+) -> Vec<JudgedComparison> {
     let names = names();
     let mut trials = Vec::new();
     for repeat in 1..=3 {
         for (place, name) in names.iter().enumerate() {
-            let level = if place == 1 { 1000.0 * first_ratio } else { 1000.0 };
+            let level = if (1..=count).contains(&place) { 1000.0 * ratio } else { 1000.0 };
             for threads in [1, 8] {
                 trials.push(run(noise, name, threads, repeat, level));
             }
@@ -136,6 +145,63 @@ fn a_difference_that_is_called_detectable_is_found_four_times_in_five() {
     // The pooled deviation is itself an estimate: the chance at its limit is 80 % on average.
     assert!((found - 0.8).abs() < 0.03 + 3.0 * (0.16 / f64::from(cases)).sqrt(), "{found}");
     assert!(control < 0.2, "{control}");
+}
+
+#[test]
+fn as_many_comparisons_are_surprising_as_chance_makes() {
+    let mut noise = Noise::new(7);
+    let cases = count(50, 500);
+    let (mut surprising, mut by_chance, mut control) = (0.0, 0.0, 0.0);
+    for _ in 0..cases {
+        let page = page(&mut noise, &[], 1.0);
+        let tally = ChanceTally::of(page.iter()).unwrap();
+        surprising += tally.surprising as f64;
+        by_chance += tally.by_chance;
+        // By the normal distribution, which takes three repeats to know their deviation.
+        let is_far = |one: &&JudgedComparison| {
+            let log = one.difference.as_ref().map(|found| found.log);
+            log.is_some_and(|log| (log.mean / log.error).abs() >= 1.96)
+        };
+        control += page.iter().filter(is_far).count() as f64;
+    }
+    let [times, control] = [surprising, control].map(|all| all / by_chance);
+    println!("surprising: {times:.3} times as many as chance is said to make; normal {control:.2}");
+    // Comparisons with one baseline depend on one another: a page varies by its own mean.
+    assert!((times - 1.0).abs() < 4.0 / f64::from(cases).sqrt(), "{times}");
+    assert!(control > 3.0, "the control: {control}");
+}
+
+#[test]
+fn of_the_directions_that_nobody_asked_for_few_are_false_on_average() {
+    for (true_ones, ratio) in [(1, 1.6), (2, 1.6), (5, 1.6), (5, 1.25)] {
+        let mut noise = Noise::new(8);
+        let cases = count(25, 300);
+        let (mut share, mut control) = (0.0, 0.0);
+        for _ in 0..cases {
+            let page = page_of(&mut noise, &[], (true_ones, ratio));
+            let pairs =
+                page.iter().filter(|one| one.threads.is_none() && one.metric == Metric::Throughput);
+            let is_true = |one: &JudgedComparison| {
+                names().iter().position(|name| *name == one.config).unwrap() <= true_ones
+            };
+            let (mut told, mut uncorrected) = ([0.0; 2], [0.0; 2]);
+            for one in pairs {
+                let place = usize::from(is_true(one));
+                told[place] += f64::from(u8::from(has_direction(one)));
+                uncorrected[place] += f64::from(u8::from(one.p.unwrap() <= 0.05));
+            }
+            let false_share = |[wrong, right]: [f64; 2]| wrong / (wrong + right).max(1.0);
+            share += false_share(told) / f64::from(cases);
+            control += false_share(uncorrected) / f64::from(cases);
+        }
+        println!(
+            "{true_ones} of 11 differ by {ratio}: {share:.3} of the directions are false, \
+             uncorrected {control:.3}"
+        );
+        // A page's share varies by less than a fifth.
+        assert!(share <= 0.05 + 3.0 * 0.2 / f64::from(cases).sqrt(), "{true_ones}: {share}");
+        assert!(control > 1.5 * share, "the control: {control} {share}");
+    }
 }
 
 #[test]

@@ -3,11 +3,10 @@
 use assay_study::{LookMade, RunState, Study};
 use assay_testing::count;
 
-use super::{at_look, planned};
+use super::{at_look, pairs_of_runs, planned};
 use crate::difference::looks::Look;
 use crate::difference::reason::Reason;
 use crate::difference::verdict::{Conclusion, Verdict};
-use crate::simulated::{key, throughput_alone};
 use crate::statistics::simulated::Noise;
 use crate::trial::measured::Measured;
 
@@ -15,12 +14,7 @@ const LOOKS: [u32; 4] = [3, 5, 8, 12];
 
 /// Runs of two configurations whose log ratio varies by 5 % about `effect`.
 fn runs(noise: &mut Noise, repeats: u32, effect: f64) -> Vec<Measured> {
-    let pair = |repeat| {
-        let ratio = (effect + 0.05 * noise.normal()).exp();
-        [("base", 1000.0), ("other", 1000.0 * ratio)]
-            .map(|(config, tps)| throughput_alone(key(config, 8, repeat), tps))
-    };
-    (1..=repeats).flat_map(pair).collect()
+    pairs_of_runs(noise, repeats, effect, 0.05)
 }
 
 fn verdict(study: &Study, all: &[Measured]) -> Verdict {
@@ -98,6 +92,42 @@ fn looks_spend_what_there_is_and_nothing_twice() {
     assert_eq!(found.conclusion, Conclusion::Inconclusive);
     assert!(matches!(found.reason, Some(Reason::UnplannedLook(_))), "{found:?}");
     assert!(verdict(&more, &runs(&mut noise, 5, 1.0)).conclusion.has_direction());
+}
+
+#[test]
+fn looks_that_no_plan_names_spend_half_a_percent_together() {
+    // Three repeats are judged as planned; then some are added until a direction comes out.
+    let more = [(5, 0.0025), (8, 0.00125), (12, 0.000_625)];
+    let mut made = vec![LookMade { repeats: 3, alpha: 0.05, is_planned: true }];
+    let mut studies = vec![planned(&[], 3, 3)];
+    for (repeats, alpha) in more {
+        let study = Study { looks: made.clone(), ..planned(&[], repeats, repeats) };
+        let look = Look::of(&study);
+        assert!((look.alpha - alpha).abs() < 1e-12 && !look.is_planned, "{look:?}");
+        made.push(look.made());
+        studies.push(study);
+    }
+    let spent = Look::of(&studies[3]).spent;
+    assert!(spent < 0.055, "{spent}");
+    let each_alone = LOOKS.map(|look| planned(&[], look, look));
+    let cases = count(400, 4000);
+    let any = |studies: &[Study]| {
+        let mut noise = Noise::new(65);
+        let has_direction = |noise: &mut Noise| {
+            let all = runs(noise, 12, 0.0);
+            studies.iter().zip(LOOKS).any(|(study, look)| {
+                let until: Vec<Measured> =
+                    all.iter().filter(|one| one.key.repeat <= look).cloned().collect();
+                verdict(study, &until).conclusion.has_direction()
+            })
+        };
+        let all = (0..cases).filter(|_| has_direction(&mut noise)).count();
+        all as f64 / f64::from(cases)
+    };
+    let (found, control) = (any(&studies), any(&each_alone));
+    println!("false directions with added repeats: {found:.4}, each judged alone {control:.3}");
+    assert!(found <= spent + 3.0 * (0.055 * 0.945 / f64::from(cases)).sqrt(), "{found}");
+    assert!(control > 0.09, "the control: {control}");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Invented studies whose truth is known: how often intervals hold it, and what is said of it.
 
 mod censoring;
+mod days;
+mod exclusions;
 mod factorial;
 mod families;
 mod intervals;
+mod limits;
 mod looks;
 mod lost_runs;
 mod pairs;
@@ -23,7 +26,7 @@ use assay_study::{RunState, Study, Trial};
 use crate::difference::looks::Look;
 use crate::difference::noise::AaRuns;
 use crate::judgement::comparisons;
-use crate::simulated::{Truth, key, study};
+use crate::simulated::{Truth, key, study, throughput_alone};
 use crate::statistics::simulated::Noise;
 use crate::trial::measured::Measured;
 
@@ -41,6 +44,22 @@ pub(super) fn trials(
         trials.push(truth.trial(noise, key("other", threads, repeat), 1000.0 * ratio));
     }
     trials
+}
+
+/// Runs of two configurations whose log ratio varies by `deviation` about `effect` from repeat to
+/// repeat.
+pub(super) fn pairs_of_runs(
+    noise: &mut Noise,
+    repeats: u32,
+    effect: f64,
+    deviation: f64,
+) -> Vec<Measured> {
+    let pair = |repeat| {
+        let ratio = (effect + deviation * noise.normal()).exp();
+        [("base", 1000.0), ("other", 1000.0 * ratio)]
+            .map(|(config, tps)| throughput_alone(key(config, 8, repeat), tps))
+    };
+    (1..=repeats).flat_map(pair).collect()
 }
 
 /// A study of so many repeats that has these looks, or none, of which the first `done` repeats have

@@ -10,8 +10,8 @@ use crate::difference::reason::Reason;
 use crate::difference::verdict::{Conclusion, STALLED_SHARE, verdict};
 use crate::interval::LEVEL;
 use crate::simulated::{figures_alone, key};
-use crate::statistics::paired;
 use crate::statistics::simulated::Noise;
+use crate::statistics::{paired, quantile};
 use crate::trial::figure::{Absent, OF_THREE_DIGITS, RunFigure, figures};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
@@ -171,4 +171,30 @@ fn one_stall_is_no_percentile() {
     let often = with_slow(30..50, 8);
     assert_eq!(often.absent.get(&Metric::P99), None);
     assert_eq!(often.figure(Metric::P99).map(|one| one.value), Some(50.0));
+}
+
+/// p99 in ms of a server that answers within a millisecond and stalls for `stall_s` of every 10 s:
+/// in closed loop by so many threads, and for as many transactions as these make, each timed from
+/// when it was due.
+fn p99_of_stalls(threads: u32, stall_s: f64) -> [f64; 2] {
+    const SECONDS: f64 = 10.0;
+    const SERVICE_S: f64 = 0.001;
+    let per_thread = (SECONDS - stall_s) / SERVICE_S;
+    let mut closed = vec![SERVICE_S; (per_thread * f64::from(threads)) as usize];
+    closed.extend((0..threads).map(|_| SERVICE_S + stall_s));
+    let all = closed.len();
+    let due = (0..all).map(|one| one as f64 * SECONDS / all as f64);
+    // The stall begins with the period; after it the queue is served before anything else.
+    let open: Vec<f64> = due.map(|due| SERVICE_S + (stall_s - due).max(0.0)).collect();
+    [closed, open].map(|times| quantile(&times, 0.99) * 1000.0)
+}
+
+#[test]
+fn a_closed_loop_hides_the_stalls_that_users_meet() {
+    let [closed, open] = p99_of_stalls(8, 2.0);
+    println!("p99 in closed loop {closed} ms, at the same rate from when each was due {open} ms");
+    assert!(closed < 1.5, "{closed}");
+    assert!(open > 1500.0, "{open}");
+    let [closed, open] = p99_of_stalls(8, 0.0);
+    assert!((closed - open).abs() < 1e-9, "the control: without a stall both are the same");
 }

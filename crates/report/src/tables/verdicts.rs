@@ -168,8 +168,8 @@ fn lead(study: &Study, judgement: &Judgement) -> String {
     format!(
         "Better or worse: the {:.0} % confidence interval excludes equality, also after \
         correction: of the pairs that the plan asks for, at most 5 % of studies have any false \
-        direction; of all others, at most 5 % of the directions told are false. Equivalent: it \
-        lies within ±{} %. {floor}{}{} docs/measuring.md has every formula.",
+        direction; of all others, on average at most 5 % of the directions told are false. \
+        Equivalent: it lies within ±{} %. {floor}{}{} docs/measuring.md has every formula.",
         judgement.level * 100.0,
         judgement.margin_percent,
         others_by_chance(judgement).map_or_else(String::new, |text| format!(" {text}")),

@@ -69,13 +69,13 @@ pub fn expected(found: &Expectation) -> String {
     match detectable_percent {
         Some(percent) if *percent > 100.0 => format!(
             "{repeats} repeats can probably see only differences beyond a factor of {:.1} (4 \
-            studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a \
-            machine); set more repeats, or use a quieter machine",
+            studies of 5 do, if repeats vary by {deviation_percent:.0} %, which is assumed of such \
+            a machine); set more repeats, or use a quieter machine",
             1.0 + percent / 100.0
         ),
         Some(percent) => format!(
             "{repeats} repeats can probably see differences above {percent:.0} % (4 studies of 5 \
-            do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine)"
+            do, if repeats vary by {deviation_percent:.0} %, which is assumed of such a machine)"
         ),
         None => "1 repeat: intervals come from the seconds of single runs and do not include \
             differences between runs; set repeats = 3 or more for a decision"
