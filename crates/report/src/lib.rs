@@ -37,6 +37,7 @@ use assay_study::{Store, Study};
 
 pub use analysis::Analysis;
 use charts::{highlights, series, tails, timeline};
+pub use comparisons::closed_loop::beside as closed_loop;
 use first_screen::one_line;
 use input::Input;
 use page::PageInput;

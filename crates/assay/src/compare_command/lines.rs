@@ -29,6 +29,7 @@ impl ComparisonResult {
                 head = next;
             }
             lines.extend(of(&entry.comparison));
+            lines.extend(entry.closed_loop.iter().map(|text| format!("      {text}")));
         }
         lines.extend(self.not_compared.iter().map(|text| format!("not compared: {text}")));
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));

@@ -16,6 +16,7 @@ use assay_judge::{
     Between, Chosen, Circumstance, JudgedComparison, Metric, between, circumstances, durability,
     scale_differences,
 };
+use assay_report::closed_loop;
 use assay_report::results_json::judgement as json;
 use assay_report::words::{circumstance, unlike};
 use assay_study::Config;
@@ -146,6 +147,9 @@ struct ComparisonEntry {
     differs: Vec<Circumstance>,
     #[serde(flatten, serialize_with = "json::comparison")]
     comparison: JudgedComparison,
+    /// That its percentile hardly shows stalls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_loop: Option<String>,
 }
 
 fn compare(args: &CompareArgs) -> Result<ComparisonResult> {
@@ -215,6 +219,8 @@ fn of_pair(
         b: b.with(&judged.name),
         not_alike: not_alike.to_vec(),
         differs: differs.clone(),
+        closed_loop: closed_loop(&a.study, &comparison)
+            .or_else(|| closed_loop(&b.study, &comparison)),
         comparison,
     };
     Ok(found.into_iter().map(entry).collect())

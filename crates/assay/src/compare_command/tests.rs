@@ -100,6 +100,13 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     assert_ne!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "10.6%"]), 1);
     assert_eq!(code(&[&quiet, "base", "slow", "--metric", "p99"]), 1, "longer is worse");
     assert_eq!(code(&[&quiet, "slow", "base", "--metric", "latency_ms_p99"]), 0);
+    let closed_loop = |metric: &str| {
+        let found = found(&[&quiet, "base", "slow", "--metric", metric]).unwrap();
+        let is_told = found.lines().iter().any(|line| line.trim().starts_with("closed loop: "));
+        (found.comparisons[0].closed_loop.is_some(), is_told)
+    };
+    assert_eq!(closed_loop("p99"), (true, true), "it hides stalls");
+    assert_eq!(closed_loop("tps"), (false, false));
     assert_eq!(code(&[&loud, "base", "slow"]), 2);
     let sides = [format!("{quiet}:base"), format!("{quiet}:slow")];
     assert_eq!(code(&[&sides[0], &sides[1]]), 1);

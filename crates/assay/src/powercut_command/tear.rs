@@ -29,8 +29,8 @@ Examples:
 
 A server changes rows in three rounds and is killed, so that three versions of each page are \
 known. Then the first 4 KiB of a page are set back to the version before, the newest copy and one \
-from before the checkpoint are put in the doublewrite buffer, and the server starts. Nothing \
-depends on chance.
+from before the checkpoint are put in the doublewrite buffer, and the server starts. Each \
+time the same versions are torn.
 
 Exit codes: 0 the server restored every page from its newest copy, 1 it did not, 2 error.")]
 pub(crate) struct TearArgs {

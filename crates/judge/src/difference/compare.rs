@@ -53,9 +53,9 @@ pub enum Basis {
 pub(crate) enum Suspects {
     /// All that are flagged.
     All,
-    /// Of those that were slowed, the baseline's: the other looks better for them.
+    /// Not those of the other that were slowed: it is better in spite of them.
     OfBetter,
-    /// Of those that were slowed, the other's: it looks worse for them.
+    /// Not those of the baseline that were slowed: the other is worse in spite of them.
     OfWorse,
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct Undecided {
     told: JudgedComparison,
     /// Why there is no verdict whatever p is.
     refusal: Option<Reason>,
-    /// What each conclusion has to hold without.
+    /// The comparison without the runs that may explain a conclusion, by those runs.
     without: Vec<(Suspects, Without)>,
     noise: Option<NoiseSpread>,
     look: Look,
@@ -150,12 +150,11 @@ impl Teller<'_> {
             (Ok(strata), None) => Some(why_none(strata, self.metric)),
             (Ok(_), Some(_)) => None,
         };
-        let ratio_without_doubtful = without.iter().find_map(|(suspects, without)| {
-            match (suspects, without) {
+        let ratio_without_doubtful =
+            without.iter().find_map(|(suspects, without)| match (suspects, without) {
                 (Suspects::All, Without::Difference(found)) => Some(found.ratio),
                 _ => None,
-            }
-        });
+            });
         let told = self.told(threads, difference, left_out);
         Undecided {
             told: JudgedComparison { doubtful, ratio_without_doubtful, ..told },
@@ -257,17 +256,32 @@ impl Undecided {
             }
             (None, None) => Verdict::none(Reason::SpreadUnknown),
         };
-        let told_level = self.look.told_level();
-        let difference = self.told.difference.map(|found| found.at_level(told_level));
         let is_despite_doubtful = !self.told.doubtful.is_empty()
             && verdict.conclusion.has_direction()
             && self.has_no_suspects_of(verdict.conclusion);
+        if matches!(verdict.reason, Some(Reason::TrialNotComparable(_))) {
+            return self.without_figures(verdict);
+        }
+        let told_level = self.look.told_level();
+        let difference = self.told.difference.map(|found| found.at_level(told_level));
         JudgedComparison {
             p_corrected: p,
             correction,
             verdict,
             difference,
             is_despite_doubtful,
+            ..self.told
+        }
+    }
+
+    /// A comparison of too few runs that may be compared: nothing is told of it but that.
+    fn without_figures(self, verdict: Verdict) -> JudgedComparison {
+        JudgedComparison {
+            verdict,
+            difference: None,
+            improvement_factor: None,
+            p: None,
+            ratio_without_doubtful: None,
             ..self.told
         }
     }
@@ -285,7 +299,8 @@ impl Undecided {
     /// The verdict; or, if it is open for no other reason than that the plan does not judge after
     /// these repeats, that reason.
     fn seen_as_planned(&self, verdict: Verdict, found: &Difference) -> Verdict {
-        if self.look.is_planned || verdict.conclusion != Conclusion::Inconclusive {
+        let is_refused = matches!(verdict.reason, Some(Reason::TrialNotComparable(_)));
+        if self.look.is_planned || is_refused || verdict.conclusion != Conclusion::Inconclusive {
             return verdict;
         }
         let alone = self.single_look(found);

@@ -5,9 +5,8 @@ mod recovery;
 use assay_study::power_cut::{Commits, Replication};
 use assay_study::{Config, PowerCut, Study};
 
-use statrs::distribution::{Beta, ContinuousCDF};
-
 use crate::difference::alike::{CutsOfSide, Unlike};
+use crate::statistics::clopper_pearson;
 
 pub use recovery::recoveries;
 
@@ -96,21 +95,10 @@ impl<'a> PowerCuts<'a> {
         (self.with_loss == 0 && self.cuts > 0).then(|| (1.0 / share) as u64)
     }
 
-    /// The share of cuts that lose something, at [`CONFIDENCE`], between these bounds (Clopper and
-    /// Pearson, as above): quantiles of beta distributions. Nothing without cuts.
+    /// Bounds on the share of cuts that lose something, at [`CONFIDENCE`]. Nothing without cuts.
     #[must_use]
     pub fn share_with_loss(&self) -> Option<[f64; 2]> {
-        let (lost, cuts) = (self.with_loss as f64, self.cuts as f64);
-        let tail = (1.0 - CONFIDENCE) / 2.0;
-        let quantile = |share, a, b| Some(Beta::new(a, b).ok()?.inverse_cdf(share));
-        let all = self.with_loss == self.cuts;
-        match self.cuts {
-            0 => None,
-            _ => Some([
-                if self.with_loss == 0 { 0.0 } else { quantile(tail, lost, cuts - lost + 1.0)? },
-                if all { 1.0 } else { quantile(1.0 - tail, lost + 1.0, cuts - lost)? },
-            ]),
-        }
+        clopper_pearson(self.with_loss, self.cuts, (1.0 - CONFIDENCE) / 2.0)
     }
 }
 

@@ -4,6 +4,7 @@
 //! Nothing here knows of configurations or runs. What is random takes a seed and gives the same
 //! twice.
 
+mod binomial;
 mod corrections;
 mod distribution;
 mod fisher;
@@ -14,6 +15,7 @@ mod power;
 mod sample;
 mod spread;
 
+pub use binomial::clopper_pearson;
 pub use corrections::{benjamini_hochberg, holm};
 pub use distribution::{normal_cdf, t_quantile, t_two_sided_p};
 pub use fisher::fisher;

@@ -21,6 +21,12 @@ a, b, s, p = (np.array(q[k]) for k in ("a", "b", "series", "p"))
 order = np.argsort(p)
 holm = np.empty(len(p))
 holm[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+ranks = np.arange(1, len(p) + 1)
+bh = np.empty(len(p))
+bh[order] = np.minimum.accumulate((p[order] * len(p) / ranks)[::-1])[::-1]
+bounds = lambda hits, of: stats.binomtest(hits, of).proportion_ci(0.95, method="exact")
+table = lambda one, other: [[x, n - x] for x, n in (one, other)]
+left_out = np.array([np.delete(a, i).mean() for i in range(len(a))])
 d = b[:len(a)] - a
 signs = np.array(np.meshgrid(*[[-1, 1]] * len(d))).reshape(len(d), -1)
 flips = np.mean(np.abs(signs.T @ d) >= abs(d.sum()) * (1 - 1e-12))
@@ -49,6 +55,10 @@ json.dump({
     "mad": stats.median_abs_deviation(s) * 1.4826,
     "sd": float(np.std(s, ddof=1)),
     "holm": holm.tolist(),
+    "benjamini_hochberg": np.minimum(bh, 1).tolist(),
+    "clopper_pearson": [x for shares in q["shares"] for x in bounds(*shares)],
+    "fisher": [stats.fisher_exact(table(*both)).pvalue for both in q["fisher"]],
+    "jackknife": float(((len(a) - 1) / len(a) * ((left_out - left_out.mean()) ** 2).sum()) ** .5),
     "welch": [welch.pvalue, df, b.mean() - a.mean() - reach, b.mean() - a.mean() + reach],
     "paired": [one.pvalue, within.low, within.high],
     "flips": float(flips),
@@ -105,6 +115,8 @@ fn close(ours: &[f64], theirs: &Value, what: &str) {
 const A: [f64; 5] = [101.0, 98.5, 103.2, 99.9, 97.1];
 const B: [f64; 6] = [104.2, 101.0, 108.8, 100.3, 103.7, 99.0];
 const P: [f64; 5] = [0.04, 0.001, 0.03, 0.2, 0.03];
+const HITS: [(u64, u64); 4] = [(0, 10), (3, 100), (99, 100), (7, 7)];
+const FISHER: [[[u64; 2]; 2]; 3] = [[[5, 8], [0, 8]], [[3, 5], [1, 5]], [[10, 12], [2, 10]]];
 const T: [(f64, f64); 5] = [(0.975, 1.0), (0.975, 2.7), (0.9, 11.0), (0.02, 4.0), (0.995, 300.5)];
 const T_P: [(f64, f64); 3] = [(2.1, 3.0), (-0.4, 1.5), (7.0, 40.0)];
 const NORMAL: [f64; 4] = [-3.0, -0.2, 0.0, 1.96];
@@ -125,6 +137,16 @@ fn compare(theirs: &Value) {
     close(&[median_deviation(&series)], &theirs["mad"], "median deviation");
     close(&[standard_deviation(&series)], &theirs["sd"], "standard deviation");
     close(&holm(&P), &theirs["holm"], "Holm");
+    close(&benjamini_hochberg(&P), &theirs["benjamini_hochberg"], "Benjamini and Hochberg");
+    let bounds = HITS.iter().flat_map(|(hits, of)| clopper_pearson(*hits, *of, 0.025).unwrap());
+    close(&bounds.collect::<Vec<f64>>(), &theirs["clopper_pearson"], "Clopper and Pearson");
+    close(&FISHER.map(|[one, other]| fisher(one, other)), &theirs["fisher"], "Fisher");
+    let without = |place: usize| {
+        let rest = A.iter().enumerate().filter(|(other, _)| *other != place);
+        mean(&rest.map(|(_, value)| *value).collect::<Vec<f64>>())
+    };
+    let left_out: Vec<f64> = (0..A.len()).map(without).collect();
+    close(&[jackknife(mean(&A), &left_out).unwrap().error], &theirs["jackknife"], "jackknife");
     let welch = unpaired(&A, &B).unwrap();
     let (low, high) = welch.interval(0.95);
     close(&[welch.p(), welch.df, low, high], &theirs["welch"], "Welch");
@@ -154,7 +176,8 @@ fn scipy_agrees_with_ours_and_with_its_recording() {
     let known = mean_variance(&series()).unwrap();
     let question = json!({
         "a": A, "b": B, "series": series(), "p": P, "t": T, "t_p": T_P, "normal": NORMAL,
-        "quantiles": SHARES, "cosines": known.df as u32, "power": POWERS,
+        "quantiles": SHARES, "cosines": known.df as u32, "power": POWERS, "shares": HITS,
+        "fisher": FISHER,
     });
     let Some(theirs) = scipy(&question) else {
         return skip("scipy (Debian's python3-scipy)");

@@ -8,7 +8,7 @@ use crate::figures::format::list;
 
 /// For a line next to a verdict on a tail: its percentile hardly shows stalls. Nothing for other
 /// metrics, or for runs at a rate.
-pub(crate) fn beside(study: &Study, one: &JudgedComparison) -> Option<String> {
+pub fn beside(study: &Study, one: &JudgedComparison) -> Option<String> {
     let is_its = |trial: &&Trial| {
         trial.key.workload == one.workload
             && (trial.key.config == one.config || trial.key.config == one.baseline)

@@ -113,7 +113,7 @@ fn no_number_is_made_of_trials_that_may_not_be_compared() {
     let flagged = |load: Load<'static>| Load { warning: LATE, ..load };
     let both = [load("new", 8, 500.0), load("base", 8, 400.0)];
     let [some, other] = [load("new", 16, 777.0), load("base", 16, 600.0)];
-    let half = page(&[both[0].copy(), both[1].copy(), flagged(some), other], None);
+    let half = page(&[both[0].copy(), both[1].copy(), some, flagged(other)], None);
     let shown = opening(&half);
     assert!(!shown.contains("777"), "{shown}");
     assert!(shown.contains("At 8 threads better: 2"), "{shown}");
@@ -286,7 +286,7 @@ fn the_flash_of_a_worn_model_is_not_called_the_databases_room() {
 
 #[test]
 fn a_figure_that_may_not_be_compared_is_drawn_pale_and_says_why() {
-    let flagged = Load { warning: LATE, ..load("new", 1, 500.0) };
+    let flagged = Load { warning: LATE, ..load("new", 1, 300.0) };
     let directory = tempfile::tempdir().unwrap();
     let loads = [flagged, load("sound", 1, 390.0), load("base", 1, 400.0)];
     let store = store(directory.path(), &loads);

@@ -247,6 +247,8 @@ mod tests {
         one.left_out.clear();
         one.doubtful = vec![key("other", 2)];
         one.is_despite_doubtful = true;
-        assert!(text(&one).contains("; 1 run of the better side may have been slowed by its own load"));
+        assert!(
+            text(&one).contains("; 1 run of the better side may have been slowed by its own load")
+        );
     }
 }
