@@ -13,6 +13,7 @@ mod pairs;
 mod phases;
 mod searches;
 mod sessions;
+mod shared_variance;
 mod table;
 mod table_of_several;
 mod tails;
