@@ -13,6 +13,7 @@ mod pairs;
 mod phases;
 mod searches;
 mod sessions;
+mod shared_variance;
 mod switchback;
 mod table;
 mod table_of_several;
