@@ -103,8 +103,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
     let trials = measured(store, &study.trials)?;
     let rules = Rules::of(study);
     let Rules { margin, look } = rules;
-    let at_look: Vec<Measured> =
-        trials.iter().filter(|trial| look.has(trial.key.repeat)).cloned().collect();
+    let at_look = seen_at(&look, &trials);
     let aa_runs = AaRuns::of(&at_look, &study.judging.aa_runs);
     let by_itself =
         || study.trials.iter().zip(&trials).filter(|(one, _)| one.state == RunState::Done);
@@ -127,6 +126,11 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         phases: judged(store, study)?,
         recoveries: recoveries(study),
     })
+}
+
+/// The runs that a look is at.
+fn seen_at(look: &Look, trials: &[Measured]) -> Vec<Measured> {
+    trials.iter().filter(|trial| look.has(trial.key.repeat)).cloned().collect()
 }
 
 /// Each run by itself.
@@ -159,9 +163,7 @@ pub fn may_end(store: &Store, study: &Study) -> Result<bool> {
     if study.judging.looks.is_empty() || !look.is_planned {
         return Ok(false);
     }
-    let trials = measured(store, &study.trials)?;
-    let at_look: Vec<Measured> =
-        trials.into_iter().filter(|trial| look.has(trial.key.repeat)).collect();
+    let at_look = seen_at(&look, &measured(store, &study.trials)?);
     let aa_runs = AaRuns::of(&at_look, &study.judging.aa_runs);
     let all = comparisons(study, &at_look, &aa_runs, study.judging.margin());
     let asks = all.iter().any(|one| one.question.is_some());

@@ -1,7 +1,7 @@
 //! Verdicts on a comparison: the word and the sentence.
 
 use assay_base::text::counted;
-use assay_judge::{Basis, Conclusion, Correction, Difference, JudgedComparison, Reason, Units};
+use assay_judge::{Basis, Conclusion, Difference, JudgedComparison, Reason, Units};
 use assay_study::TrialKey;
 
 use super::short;
@@ -14,15 +14,6 @@ pub fn word(word: Conclusion) -> &'static str {
         Conclusion::Worse => "worse",
         Conclusion::Equivalent => "equivalent",
         Conclusion::Inconclusive => "inconclusive",
-    }
-}
-
-/// How p was corrected.
-pub fn correction(correction: Correction) -> &'static str {
-    match correction {
-        Correction::None => "none",
-        Correction::Holm { .. } => "holm",
-        Correction::BenjaminiHochberg { .. } => "benjamini_hochberg",
     }
 }
 
