@@ -150,9 +150,9 @@ fn levene(study: &[Vec<f64>]) -> f64 {
 /// How often intervals hold the truth, and their half-width.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
-    /// Of all pairs.
+    /// Share of all pairs.
     all: f64,
-    /// Of the noisiest of six.
+    /// Share of the noisiest of six.
     noisy: f64,
     quiet: f64,
     /// Mean over pairs and studies, as a logarithm.
