@@ -29,7 +29,8 @@ pub(crate) struct Lengths {
     pub is_warmup_a_cap: bool,
     /// Whether the measuring window may end sooner.
     pub is_measuring_a_cap: bool,
-    /// Expected number of runs of a search for the highest rate; `None` if runs are no searches.
+    /// Expected number of runs of a search for the rate that 95 % of windows meet; `None` if runs
+    /// are no searches.
     pub search_runs: Option<u32>,
 }
 
@@ -120,7 +121,8 @@ impl Count {
             self.searching.map_or((0, expected), |search| (search.runs, search.left));
         let run = runs + 1;
         format!(
-            "searching for the rate that windows meet: run {run} of about {}, second {end_s:.0}",
+            "searching for the rate that 95 % of windows meet: run {run} of about {}, second \
+             {end_s:.0}",
             (runs + left).max(run)
         )
     }
@@ -223,7 +225,8 @@ mod tests {
         let lengths = Lengths { search_runs: Some(20), ..LENGTHS };
         let mut count = Count::new(lengths, 2);
         assert_eq!(count.seconds_left_after(Duration::ZERO), 2.0 * (20.0 * 90.0 + 6.0));
-        let text = "searching for the rate that windows meet: run 1 of about 20, second 80";
+        let text = "searching for the rate that 95 % of windows meet: \
+                    run 1 of about 20, second 80";
         assert_eq!(count.phase(80.0, Some(30.0)), text);
         let tried = Tried {
             purpose: Purpose::Probe,
@@ -236,10 +239,12 @@ mod tests {
         count.searched_after(&step(4, 12), Duration::from_secs(400));
         assert_eq!(count.seconds_left_after(Duration::from_secs(450)), 1150.0 + 1806.0);
         assert_eq!(count.share(450.0), 0.125);
-        let text = "searching for the rate that windows meet: run 5 of about 16, second 401";
+        let text = "searching for the rate that 95 % of windows meet: \
+                    run 5 of about 16, second 401";
         assert_eq!(count.phase(401.0, None), text);
         count.searched_after(&step(16, 0), Duration::from_secs(1600));
-        let text = "searching for the rate that windows meet: run 17 of about 17, second 1601";
+        let text = "searching for the rate that 95 % of windows meet: \
+                    run 17 of about 17, second 1601";
         assert_eq!(count.phase(1601.0, None), text);
         count.ended_after(Duration::from_secs(1600));
         assert_eq!(count.seconds_left_after(Duration::from_secs(1600)), 1600.0);
