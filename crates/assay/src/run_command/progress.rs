@@ -44,7 +44,10 @@ fn searched(results: &BTreeMap<String, f64>) -> String {
     let ends = low.zip(figure(metric!("capacity_high_per_s")));
     match figure(metric!("capacity_per_s")).zip(ends) {
         Some((rate, (low, high))) => {
-            format!("95 % of windows meet {rate:.1} tps (90 % interval {low:.1} to {high:.1})")
+            format!(
+                "95 % of windows meet the objective at {rate:.1} tps (90 % interval {low:.1} to \
+                 {high:.1})"
+            )
         }
         None => "the search found no rate; see the report".into(),
     }
