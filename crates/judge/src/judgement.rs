@@ -8,7 +8,7 @@ use crate::difference::chain::{Chain, chains};
 use crate::difference::comparison::{JudgedComparison, Undecided, baseline_of};
 use crate::difference::detectable::detectable_percent;
 use crate::difference::effects::{Effects, effects};
-use crate::difference::family::{Correction, Member, decided};
+use crate::difference::family::{Member, decided};
 use crate::difference::level::{ThroughputLevel, levels};
 use crate::difference::looks::{Look, Rules};
 use crate::difference::noise::{AaRuns, NoiseFloor};
@@ -166,26 +166,21 @@ pub fn may_end(store: &Store, study: &Study) -> Result<bool> {
     let at_look = seen_at(&look, &measured(store, &study.trials)?);
     let aa_runs = AaRuns::of(&at_look, &study.judging.aa_runs);
     let all = comparisons(study, &at_look, &aa_runs, study.judging.margin());
-    let asks = all.iter().any(|one| one.question.is_some());
     let is_closed = |one: &JudgedComparison| {
         one.verdict.conclusion != Conclusion::Inconclusive
             || matches!(one.verdict.reason, Some(Reason::TrialFailed(_)))
     };
-    let mut asked = all.iter().filter(|one| match one.correction {
-        Correction::Holm { .. } => true,
-        _ => !asks && stands_for_pair(study, all.iter(), one),
-    });
-    Ok(asked.all(is_closed))
+    let told: Vec<&JudgedComparison> = all.iter().collect();
+    // Not by its correction: a comparison without a p has none, and is open all the same.
+    let mut asked = told.iter().filter(|one| member(study, &told, one) != Member::Detail);
+    Ok(asked.all(|one| is_closed(one)))
 }
 
 /// Returns true if the comparison is the one that answers of its pair: over all thread counts, or
 /// of the only one.
-fn stands_for_pair<'a>(
-    study: &Study,
-    all: impl Iterator<Item = &'a JudgedComparison>,
-    one: &JudgedComparison,
-) -> bool {
-    let has_whole = || all.filter(|one| one.threads.is_none()).any(|it| it.is_of_same_pair(one));
+fn stands_for_pair(study: &Study, all: &[&JudgedComparison], one: &JudgedComparison) -> bool {
+    let is_whole = |it: &&JudgedComparison| it.threads.is_none() && it.is_of_same_pair(one);
+    let has_whole = || all.iter().any(is_whole);
     answers(study, one) && (one.threads.is_none() || !has_whole())
 }
 
@@ -214,16 +209,15 @@ pub(crate) fn comparisons(
     let keys: Vec<&TrialKey> = trials.iter().map(|trial| &trial.key).collect();
     let look = Look::of(study);
     let undecided = of_pairs(&all(study, &keys), &metrics(study), trials, aa_runs, margin);
-    let members: Vec<Member> = undecided.iter().map(|one| member(study, &undecided, one)).collect();
+    let told: Vec<&JudgedComparison> = undecided.iter().map(Undecided::told).collect();
+    let members: Vec<Member> = told.iter().map(|one| member(study, &told, one)).collect();
     decided(undecided, &members, &look)
 }
 
 /// The family of one of these comparisons.
-fn member(study: &Study, all: &[Undecided], one: &Undecided) -> Member {
-    let asks = all.iter().any(|one| one.told().question.is_some());
-    let told = one.told();
-    let stands_for_pair = stands_for_pair(study, all.iter().map(Undecided::told), told);
-    match (stands_for_pair, asks, told.question) {
+fn member(study: &Study, all: &[&JudgedComparison], one: &JudgedComparison) -> Member {
+    let asks = all.iter().any(|one| one.question.is_some());
+    match (stands_for_pair(study, all, one), asks, one.question) {
         (true, true, Some(_)) => Member::Asked,
         (true, false, _) => Member::Unasked,
         _ => Member::Detail,

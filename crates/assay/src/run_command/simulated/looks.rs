@@ -1,6 +1,6 @@
 //! Tests studies that may end after some of their repeats.
 
-use assay_study::RunState;
+use assay_study::{Outcome, RunState, Warning};
 
 use super::site::done;
 use super::{PLAN, RUN, World};
@@ -41,4 +41,19 @@ fn a_study_that_no_look_decides_runs_to_its_end() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(world.attempts().len(), 20, "{ended:?}");
     assert!(!ended.stderr.contains("not needed"), "{ended:?}");
+}
+
+#[test]
+fn a_question_whose_runs_may_not_be_compared_keeps_the_study_open() {
+    let world = World::playing(|run| {
+        let is_base = run.key.config == "on";
+        let stall = Warning::ModelStall { length_s: 1.0 };
+        let warnings = if is_base { vec![stall] } else { Vec::new() };
+        Outcome { warnings, ..done(if is_base { 100.0 } else { 200.0 }) }
+    });
+    let question = "[[compare]]\nconfig = \"off\"\nagainst = \"on\"\n";
+    world.write("plan.toml", &format!("{}{question}", with_looks()));
+    let ended = world.run(&RUN);
+    assert!(!ended.stderr.contains("not needed"), "{ended:?}");
+    assert_eq!(world.attempts().len(), 20, "{ended:?}");
 }
