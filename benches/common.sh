@@ -17,11 +17,15 @@ undo_all() {
 # Notes how to take a thing away; the words are kept apart.
 undo_with() { undo+=("$(printf '%q ' "$@")"); }
 
+undo_at_exit() {
+  trap undo_all EXIT
+  trap 'exit 130' INT TERM
+}
+
 # Makes the work directory in the directory given; what it holds may be large.
 make_work() {
   work=$(mktemp -d -p "$1" assay-bench.XXXXXX)
-  trap undo_all EXIT
-  trap 'exit 130' INT TERM
+  undo_at_exit
   undo_with rm -rf "$work"
 }
 

@@ -56,7 +56,7 @@ fn both_servers_are_up_and_each_side_is_measured_in_its_own_turns() {
         assert!(figure(memory, "tps") > figure(starved, "tps"));
         let reads = |run: &Value| figure(run, "innodb_pages_read_per_s");
         assert!(reads(starved) > 10.0 * reads(memory).max(1.0), "each has its own server's");
-        // Of a closed loop, threads are throughput times time (Little's law).
+        // In a closed loop, threads are throughput times time (Little's law).
         for run in [memory, starved] {
             let threads = figure(run, "tps") * figure(run, "latency_ms_mean") / 1e3;
             assert!((1.6..2.2).contains(&threads), "{threads}");

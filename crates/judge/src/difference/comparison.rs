@@ -99,10 +99,27 @@ pub(crate) struct Undecided {
     told: JudgedComparison,
     /// Why there is no verdict whatever p is.
     refusal: Option<Reason>,
-    /// The comparison without the runs that may explain a conclusion, by those runs.
-    without: Vec<(Suspects, Without)>,
+    without: WithoutEach,
     noise: Option<NoiseSpread>,
     look: Look,
+}
+
+/// A comparison without the runs that may explain each conclusion.
+#[derive(Debug)]
+struct WithoutEach {
+    all: Without,
+    of_better: Without,
+    of_worse: Without,
+}
+
+impl WithoutEach {
+    fn of(&self, suspects: Suspects) -> &Without {
+        match suspects {
+            Suspects::All => &self.all,
+            Suspects::OfBetter => &self.of_better,
+            Suspects::OfWorse => &self.of_worse,
+        }
+    }
 }
 
 /// A comparison without the runs that may explain a conclusion.
@@ -140,21 +157,21 @@ impl Teller<'_> {
         let difference = strata.as_ref().ok().and_then(|strata| compare(strata));
         let left_out = all.iter().flat_map(|one| one.left_out.clone()).collect();
         let doubtful: Vec<TrialKey> = all.iter().flat_map(|one| one.doubtful.clone()).collect();
-        let without: Vec<(Suspects, Without)> =
-            [Suspects::All, Suspects::OfBetter, Suspects::OfWorse]
-                .into_iter()
-                .map(|suspects| (suspects, self.without(suspects, all, compare)))
-                .collect();
+        let without = |suspects| self.without(suspects, all, compare);
+        let without = WithoutEach {
+            all: without(Suspects::All),
+            of_better: without(Suspects::OfBetter),
+            of_worse: without(Suspects::OfWorse),
+        };
         let refusal = match (&strata, &difference) {
             (Err(why), _) => Some(why.clone()),
             (Ok(strata), None) => Some(why_none(strata, self.metric)),
             (Ok(_), Some(_)) => None,
         };
-        let ratio_without_doubtful =
-            without.iter().find_map(|(suspects, without)| match (suspects, without) {
-                (Suspects::All, Without::Difference(found)) => Some(found.ratio),
-                _ => None,
-            });
+        let ratio_without_doubtful = match &without.all {
+            Without::Difference(found) => Some(found.ratio),
+            Without::Nothing | Without::TooFew(_) => None,
+        };
         let told = self.told(threads, difference, left_out);
         Undecided {
             told: JudgedComparison { doubtful, ratio_without_doubtful, ..told },
@@ -251,17 +268,16 @@ impl Undecided {
         let verdict = match (&self.refusal, &self.told.difference) {
             (Some(why), _) => Verdict::none(why.clone()),
             (None, Some(found)) => {
-                let of_all = self.verdict(found, p.unwrap_or(1.0), correction);
-                self.seen_as_planned(self.held(of_all), found)
+                match self.held(self.verdict(found, p.unwrap_or(1.0), correction)) {
+                    Ok(held) => self.seen_as_planned(held, found),
+                    Err(run) => return self.without_figures(run),
+                }
             }
             (None, None) => Verdict::none(Reason::SpreadUnknown),
         };
         let is_despite_doubtful = !self.told.doubtful.is_empty()
             && verdict.conclusion.has_direction()
-            && self.has_no_suspects_of(verdict.conclusion);
-        if matches!(verdict.reason, Some(Reason::TrialNotComparable(_))) {
-            return self.without_figures(verdict);
-        }
+            && matches!(self.without_suspects_of(verdict.conclusion), Without::Nothing);
         let told_level = self.look.told_level();
         let difference = self.told.difference.map(|found| found.at_level(told_level));
         JudgedComparison {
@@ -274,10 +290,10 @@ impl Undecided {
         }
     }
 
-    /// A comparison of too few runs that may be compared: nothing is told of it but that.
-    fn without_figures(self, verdict: Verdict) -> JudgedComparison {
+    /// Says only that too few runs may be compared, of which this is one.
+    fn without_figures(self, run: TrialKey) -> JudgedComparison {
         JudgedComparison {
-            verdict,
+            verdict: Verdict::none(Reason::TrialNotComparable(run)),
             difference: None,
             improvement_factor: None,
             p: None,
@@ -286,9 +302,9 @@ impl Undecided {
         }
     }
 
-    fn has_no_suspects_of(&self, conclusion: Conclusion) -> bool {
-        let of = Suspects::of(conclusion);
-        self.without.iter().any(|(one, found)| *one == of && matches!(found, Without::Nothing))
+    /// The comparison without the runs that may explain this conclusion.
+    fn without_suspects_of(&self, conclusion: Conclusion) -> &Without {
+        self.without.of(Suspects::of(conclusion))
     }
 
     fn verdict(&self, found: &Difference, p: f64, correction: Correction) -> Verdict {
@@ -299,8 +315,7 @@ impl Undecided {
     /// The verdict; or, if it is open for no other reason than that the plan does not judge after
     /// these repeats, that reason.
     fn seen_as_planned(&self, verdict: Verdict, found: &Difference) -> Verdict {
-        let is_refused = matches!(verdict.reason, Some(Reason::TrialNotComparable(_)));
-        if self.look.is_planned || is_refused || verdict.conclusion != Conclusion::Inconclusive {
+        if self.look.is_planned || verdict.conclusion != Conclusion::Inconclusive {
             return verdict;
         }
         let alone = self.single_look(found);
@@ -317,25 +332,25 @@ impl Undecided {
     }
 
     /// The verdict, if it is the same without the runs that may explain it.
-    fn held(&self, of_all: Verdict) -> Verdict {
-        let suspects = Suspects::of(of_all.conclusion);
-        let found = match self.without.iter().find(|(one, _)| *one == suspects) {
-            None | Some((_, Without::Nothing)) => return of_all,
-            Some((_, Without::TooFew(key))) => {
-                return Verdict::none(Reason::TrialNotComparable(key.clone()));
-            }
-            Some((_, Without::Difference(found))) => found,
+    ///
+    /// # Errors
+    /// Too few repeats are left without them; one of the runs.
+    fn held(&self, of_all: Verdict) -> Result<Verdict, TrialKey> {
+        let found = match self.without_suspects_of(of_all.conclusion) {
+            Without::Nothing => return Ok(of_all),
+            Without::TooFew(run) => return Err(run.clone()),
+            Without::Difference(found) => found,
         };
         let other = self.verdict(found, self.as_single(p_of(found, 1)), Correction::None);
         if other.conclusion == of_all.conclusion {
-            return of_all;
+            return Ok(of_all);
         }
-        Verdict::none(Reason::DependsOnDoubtful {
+        Ok(Verdict::none(Reason::DependsOnDoubtful {
             runs: self.told.doubtful.clone(),
             of_all: of_all.conclusion,
             without: other.conclusion,
             ratio_without: found.ratio,
-        })
+        }))
     }
 }
 

@@ -88,8 +88,7 @@ fn of_pair(pair: &Pair, threads: u32, trials: &[Measured]) -> Option<Starts> {
     })
 }
 
-/// Blocks may depend on one another; of few that cannot be told, and they are taken for
-/// independent.
+/// Blocks may depend on one another. Too few do not show that, and are taken for independent.
 fn variance_of_mean(blocks: &[f64]) -> Option<f64> {
     let independent = || Some(paired(blocks)?.error.powi(2));
     mean_variance(blocks).map(|known| known.variance).or_else(independent)

@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// The bounds on the share of cuts with a loss that are told after `lost` of `cuts`.
+    /// Bounds that are printed after a loss in `lost` of `cuts`.
     fn told(lost: u64, cuts: u64) -> [f64; 2] {
         let one = PowerCuts {
             config: "a",
@@ -250,8 +250,7 @@ mod tests {
         [share - reach, share + reach]
     }
 
-    /// How probable it is that so many cuts make a configuration that loses something in this share
-    /// of them look better, or worse, than it is.
+    /// Probabilities that the bounds lie below the true share of cuts with a loss, and above it.
     fn wrong(cuts: u64, share: f64, bounds: fn(u64, u64) -> [f64; 2]) -> [f64; 2] {
         let losses = Binomial::new(share, cuts).unwrap();
         let mut wrong = [0.0; 2];

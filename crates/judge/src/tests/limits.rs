@@ -119,8 +119,8 @@ fn a_loss_that_is_ruled_out_is_seldom_there() {
     }
 }
 
-/// The report calls it unlikely that fewer than so many times the repeats decide a comparison for
-/// which it has no number (`words::reason`).
+/// Without a number, the report calls a decision unlikely before so many times the repeats
+/// (`words::reason`).
 const UNLIKELY_TIMES: u32 = 3;
 
 #[test]

@@ -5,7 +5,7 @@ use assay_load::{SLICE_S, SLICES_BALANCED};
 use assay_study::Design;
 use assay_testing::count;
 
-use super::weather::{WEATHERS, Weather};
+use super::weather::{WEATHERS, Weather, wandered};
 use super::{at_look, planned, throughput};
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::starts::{block_ratios, starts};
@@ -44,10 +44,9 @@ impl<'a> Clock<'a> {
         Clock { weather, noise, level, burst_s: 0 }
     }
 
-    /// A level that wanders with this time constant (Ornstein and Uhlenbeck's process).
+    /// The level a second later.
     fn wander(&mut self, tau_s: f64) -> f64 {
-        let kept = (-1.0 / tau_s).exp();
-        self.level = kept * self.level + (1.0 - kept * kept).sqrt() * self.noise.normal();
+        self.level = wandered(self.noise, self.level, 1.0 / tau_s);
         self.level
     }
 

@@ -41,6 +41,13 @@ impl Weather {
     }
 }
 
+/// A level that wanders, after so many time constants (Ornstein and Uhlenbeck's process), as a
+/// multiple of its deviation.
+pub(super) fn wandered(noise: &mut Noise, level: f64, constants: f64) -> f64 {
+    let kept = (-constants).exp();
+    kept * level + (1.0 - kept * kept).sqrt() * noise.normal()
+}
+
 /// A machine on which runs are made one after the other.
 pub(super) struct Machine<'a> {
     weather: Weather,
@@ -76,10 +83,7 @@ impl Machine<'_> {
         match self.weather {
             Weather::Quiet => 0.035 * own,
             Weather::Drifting => {
-                // Ornstein and Uhlenbeck's process, sampled once a run.
-                let kept = (-RUN_S / 300.0_f64).exp();
-                let moved = (1.0 - kept * kept).sqrt() * self.noise.normal();
-                self.level = kept * self.level + moved;
+                self.level = wandered(self.noise, self.level, RUN_S / 300.0);
                 0.04 * self.level + 0.025 * own
             }
             Weather::Bursty => {

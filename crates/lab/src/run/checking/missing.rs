@@ -75,9 +75,8 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
 
 /// The runs of `planned` that the study in `directory` would run, in their order; with a flagged
 /// run those that it is compared with, and with a missing one those that are made at once with it,
-/// so that a difference stays one of runs side by side. A
-/// directory without a study lacks all. `plan_text` is what the plan is written like, to say what
-/// has changed of it.
+/// so that a difference stays one of runs side by side. A directory without a study lacks all.
+/// `plan_text` is what the plan is written like, to say what has changed of it.
 ///
 /// # Errors
 /// A study that was made by another plan, or that cannot be read.

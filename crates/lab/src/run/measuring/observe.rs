@@ -97,16 +97,17 @@ impl Run<'_> {
                 .map(|(place, (((target, monitored), before), (load, seconds)))| {
                     let aggregate = aggregate.as_ref().filter(|_| load.neighbour.is_none());
                     let participant = Participant { own: seconds, aggregate };
-                    let is_shown = place == 0;
+                    let is_first = place == 0;
                     let origin = clock.origin;
                     let watch =
-                        Watch { run: self, load, origin, participant, is_shown, attendance: None };
+                        Watch { run: self, load, origin, participant, is_first, attendance: None };
                     Builder::new()
                         .name(format!("server-{}", place + 1))
                         .spawn_scoped(scope, move || watch.observe(target, monitored, before))
                 })
                 .collect();
-            threads.into_iter().map(joined).collect()
+            let failed = |error| Observation { failure: Some(error), ..Observation::default() };
+            threads.into_iter().map(|thread| joined(thread).unwrap_or_else(failed)).collect()
         });
         let together = aggregate.map(|aggregate| aggregate.total().recorded());
         Observations { servers, together, clock: Some(clock), take_down: TakeDown::default() }
@@ -131,8 +132,8 @@ impl Run<'_> {
         let InTurns { turns, attendance, ref others } = *among;
         let mut monitored = target.monitored(&self.setup.experiment.placement.load_cpus.0);
         monitored.neighbours.clone_from(others);
-        let is_shown = turns.side == 0;
-        let seconds = match is_shown {
+        let is_first = turns.side == 0;
+        let seconds = match is_first {
             true => Seconds::new(&self.trial.key, self.progress),
             false => Seconds::unseen(),
         };
@@ -140,7 +141,7 @@ impl Run<'_> {
         let participant = Participant { own: &seconds, aggregate: None };
         let origin = clock.origin;
         let watch =
-            Watch { run: self, load, origin, participant, is_shown, attendance: Some(attendance) };
+            Watch { run: self, load, origin, participant, is_first, attendance: Some(attendance) };
         let observed = watch.observe(target, monitored, before);
         let observed = match seconds.own_time() {
             Some(time) => time.carry_over(observed),
@@ -238,12 +239,13 @@ fn monitored(targets: &[impl Target], cpus: &[usize]) -> Vec<Targets> {
     all
 }
 
-fn joined(thread: io::Result<ScopedJoinHandle<'_, Observation>>) -> Observation {
-    let observation = thread
-        .context("cannot start a thread")
-        .and_then(|thread| thread.join().map_err(|_| anyhow!("the load of a server ended early")));
-    let failed = |error| Observation { failure: Some(error), ..Observation::default() };
-    observation.unwrap_or_else(failed)
+/// The result of a thread that loads a server.
+///
+/// # Errors
+/// It could not be started, or panicked.
+pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> Result<T> {
+    let thread = thread.context("cannot start a thread")?;
+    thread.join().map_err(|_| anyhow!("the load of a server ended early"))
 }
 
 /// The observation of one target.
@@ -252,8 +254,9 @@ struct Watch<'a> {
     load: &'a TargetLoad,
     origin: Instant,
     participant: Participant<'a>,
-    /// Whether its monitor is the one that is shown.
-    is_shown: bool,
+    /// Whether it is the run's first: its monitor is shown, and what happens in phases happens to
+    /// it.
+    is_first: bool,
     /// The place among loads that take turns.
     attendance: Option<&'a Attendance<'a>>,
 }
@@ -305,7 +308,7 @@ impl Watch<'_> {
         let followed = targets.server_pid.clone();
         let mut own = targets.own_pids();
         let monitor = Monitor::start(targets, self.origin)?;
-        if self.is_shown {
+        if self.is_first {
             progress.monitoring(&monitor);
         }
         let mut run_load = |observer: &dyn LoadObserver| {
@@ -326,7 +329,7 @@ impl Watch<'_> {
                 };
                 let search = setup.experiment.search.as_ref();
                 let planned = PlannedEvents {
-                    phases: if self.is_shown { &setup.experiment.phases } else { &[] },
+                    phases: if self.is_first { &setup.experiment.phases } else { &[] },
                     repeated: search.and_then(|search| search.during.as_ref()),
                 };
                 phase_events::alongside(&context, planned, |clock| {

@@ -4,14 +4,14 @@
 //! Guarantees: all sides have one clock and start together; what is observed of a side is in the
 //! time of its own turns. A side that fails takes no other with it.
 
-use std::thread::{self, Builder, ScopedJoinHandle};
+use std::thread::{self, Builder};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use assay_load::Turns;
 
 use super::meeting::{Attendance, Meeting};
-use super::observe::{InTurns, Run};
+use super::observe::{InTurns, Run, joined};
 use super::own_server::{OwnTarget, Place, RunningServer, circumstances};
 use super::take_down;
 use crate::rig::pool::RunPool;
@@ -28,8 +28,7 @@ struct Side<'a> {
     config: ConfigSetup,
     server: RunningServer,
     pool: Option<RunPool>,
-    /// Circumstances of the server, the only one.
-    known: Vec<Circumstances>,
+    known: Circumstances,
     turns: Turns,
 }
 
@@ -83,15 +82,9 @@ fn in_turns(
                 Some(Builder::new().name(name).spawn_scoped(scope, observe))
             })
             .collect();
-        threads.into_iter().map(|thread| thread.map(joined)).collect()
+        let ended = |thread| joined(thread).unwrap_or_else(Observations::failed);
+        threads.into_iter().map(|thread| thread.map(ended)).collect()
     })
-}
-
-fn joined(thread: std::io::Result<ScopedJoinHandle<'_, Observations>>) -> Observations {
-    thread
-        .context("cannot start a thread")
-        .and_then(|thread| thread.join().map_err(|_| anyhow!("the load of a server ended early")))
-        .unwrap_or_else(Observations::failed)
 }
 
 impl<'a> Side<'a> {
@@ -110,6 +103,7 @@ impl<'a> Side<'a> {
         server.begin_keeping_time(&config)?;
         let run = Run { setup, trial, config: &config, progress, turns: Some(turns) };
         let known = circumstances(run, std::slice::from_ref(&server), pool.as_ref())?;
+        let known = known.into_iter().next().unwrap_or_default();
         Ok(Side { trial, config, server, pool, known, turns })
     }
 
@@ -130,17 +124,14 @@ impl<'a> Side<'a> {
     fn end(mut self, observations: Observations, progress: &dyn Progress) -> Observations {
         let mut observations = observations;
         let state = self.server.state(&self.config);
-        let known = std::mem::take(&mut self.known);
-        if let (Some(observation), Some(known)) =
-            (observations.servers.first_mut(), known.into_iter().next())
-        {
+        let Side { trial, server, pool, known, .. } = self;
+        if let Some(observation) = observations.servers.first_mut() {
             (observation.circumstances, observation.after) = (known, state);
         }
         if observations.have_failed() {
             return observations;
         }
-        progress.step(&self.trial.key, "taking the rig down");
-        let Side { server, pool, .. } = self;
+        progress.step(&trial.key, "taking the rig down");
         match server.kill() {
             Ok(rig) => {
                 observations.take_down = take_down::take_down(vec![rig], pool, None, &observations);
