@@ -16,6 +16,6 @@ pub use calm::calm;
 pub use mysql_server::RecordedServer;
 pub use port::free_port;
 pub use recording::{is_recording, record};
-pub use scope::{Scope, count, is_full, scope};
+pub use scope::{Scope, count, is_full, scope, simulations};
 pub use skip::{note, own_name, skip};
 pub use tablespace::first_page;

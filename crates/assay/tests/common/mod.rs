@@ -19,11 +19,10 @@ pub fn program() -> &'static str {
     &PROGRAM
 }
 
-/// Returns true if the program has the hidden switch `--tear`, with which cargo builds it for
-/// tests;
-/// the released program has none.
-pub fn can_tear() -> bool {
-    std::env::var_os("ASSAY_PROGRAM").is_none()
+/// Path of the program for a command of these words: the hidden switch `--tear` is only in the one
+/// that cargo builds for tests.
+fn program_for(words: &[&str]) -> &'static str {
+    if words.contains(&"--tear") { env!("CARGO_BIN_EXE_assay") } else { program() }
 }
 
 /// A directory in which a test runs the tool, with its own state directory.
@@ -50,7 +49,7 @@ impl World {
 
     /// `assay` with these arguments, not started yet.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        let mut command = Command::new(program_for(words));
         command.args(words).current_dir(self.directory.path());
         command.env("ASSAY_STATE", self.path("state"));
         // Only a server that a test has looked for: refusals must not wait for a download.

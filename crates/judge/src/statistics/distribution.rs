@@ -1,6 +1,6 @@
 //! Student's t and the normal distribution, for any real number of degrees of freedom.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// The value that a t variable with `df` degrees of freedom stays below with probability `p`.
 /// Infinite for no degrees of freedom.
@@ -10,20 +10,17 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 {
         return -t_quantile(1.0 - p, df);
     }
-    // Bisection of the distribution function: slower than an inverse and as exact as the function
-    // itself.
-    let (mut low, mut high) = (0.0, 1.0);
-    while t.cdf(high) < p && high < 1e12 {
-        high *= 2.0;
-    }
+    // Above zero the distribution function is concave: Newton's steps from zero approach the value
+    // from below, until rounding turns one back.
+    let mut value = 0.0;
     for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
+        let next = value + (p - t.cdf(value)) / t.pdf(value);
+        if !(next > value && next < 1e12) {
             break;
         }
-        if t.cdf(middle) < p { low = middle } else { high = middle }
+        value = next;
     }
-    0.5 * (low + high)
+    value
 }
 
 /// The probability that a t variable with `df` degrees of freedom is at least as far from zero as

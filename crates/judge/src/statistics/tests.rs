@@ -98,6 +98,14 @@ fn the_power_that_is_predicted_is_what_is_found() {
 }
 
 #[test]
+fn where_nothing_differs_the_power_is_the_level_however_strict_it_is() {
+    for (repeats, level) in [(2, 0.95), (2, 0.9986), (3, 0.9986), (400, 0.95)] {
+        let found = power(0.0, 0.05, repeats, level);
+        assert!((found - (1.0 - level)).abs() < 1e-5, "{repeats} at {level}: {found}");
+    }
+}
+
+#[test]
 fn a_decision_is_unlikely_before_the_fewest_repeats_with_a_fifth_of_the_power() {
     let before = unlikely_before(0.05, 0.05, 0.03, 0.95).unwrap();
     assert!(power(0.05, 0.05, before, 0.95) >= 0.2);

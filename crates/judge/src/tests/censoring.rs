@@ -2,7 +2,7 @@
 //! not gain or lose by it.
 
 use assay_study::{CpuUse, Trial, Warning};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::noise::AaRuns;
@@ -68,7 +68,7 @@ type Rule = fn(&mut Noise, &str, u32, f64) -> Measured;
 /// same but for lateness that the other causes and that costs nothing.
 fn false_directions(rule: Rule) -> f64 {
     let mut noise = Noise::new(2);
-    let cases = count(300, 3000);
+    let cases = simulations(300, 3000);
     let is_told = |noise: &mut Noise| {
         let mut trials = Vec::new();
         for repeat in 1..=REPEATS {
@@ -93,7 +93,7 @@ fn a_configuration_that_makes_its_disk_late_is_not_judged_by_its_worst_moments()
     println!("false directions: discarded by lateness {old:.3}, all runs {new:.3}");
     assert!(old > 0.10, "the old rule errs: {old}");
     // Three standard errors above the rate that is stated.
-    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(count(300, 3000))).sqrt();
+    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(simulations(300, 3000))).sqrt();
     assert!(new <= most, "{new}");
 }
 
@@ -132,7 +132,7 @@ fn log_ratio(noise: &mut Noise, is_disturbed: fn(&CpuUse) -> bool, is_of_both: b
 
 #[test]
 fn steal_that_follows_demand_does_not_favour_the_busier_configuration() {
-    let cases = count(2000, 20_000);
+    let cases = simulations(2000, 20_000);
     let mean_of = |is_disturbed: fn(&CpuUse) -> bool, is_of_both: bool| {
         let mut noise = Noise::new(4);
         let all: Vec<f64> =
@@ -198,7 +198,7 @@ fn slowed(noise: &mut Noise, flagged: [bool; 2], ratio: f64) -> JudgedComparison
 
 #[test]
 fn a_side_that_slows_itself_may_be_called_better_and_not_worse() {
-    let cases = count(40, 400);
+    let cases = simulations(40, 400);
     let told = |flagged: [bool; 2], ratio: f64| {
         let mut noise = Noise::new(17);
         let is_told = |noise: &mut Noise| slowed(noise, flagged, ratio).verdict.conclusion;

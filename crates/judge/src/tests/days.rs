@@ -1,7 +1,7 @@
 //! Tests the interval of a difference within a study by its days.
 
 use assay_study::{Sessions, Study, Trial};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::throughput;
 use crate::difference::days::ByDay;
@@ -41,7 +41,7 @@ fn made(noise: &mut Noise, days: u32) -> (Study, Vec<Measured>, Vec<f64>) {
 
 #[test]
 fn an_interval_by_days_holds_the_truth_and_one_by_repeats_does_not() {
-    let cases = count(400, 4000);
+    let cases = simulations(400, 4000);
     let mut noise = Noise::new(15);
     for days in [2, 3, 5] {
         let (mut held, mut control) = (0, 0);

@@ -2,7 +2,7 @@
 //! alike, and where a configuration causes the disturbance itself.
 
 use assay_study::{CpuUse, Discarded, Study, Trial, Warning};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::throughput;
 use crate::difference::comparison::JudgedComparison;
@@ -71,7 +71,7 @@ fn compared() -> JudgedComparison {
 /// Shares of studies with a p of at most 5 %: by Fisher's test, and by lost CPU time.
 fn told(repeats: u32, probabilities: [f64; 2]) -> [f64; 2] {
     let one = compared();
-    let cases = count(300, 4000);
+    let cases = simulations(300, 4000);
     let mut noise = Noise::new(u64::from(repeats));
     let mut sums = [0_u32; 2];
     for _ in 0..cases {
@@ -84,7 +84,7 @@ fn told(repeats: u32, probabilities: [f64; 2]) -> [f64; 2] {
 
 #[test]
 fn a_machine_that_disturbs_both_alike_is_seldom_called_uneven() {
-    let most = P_MOST + 3.0 * (0.05 * 0.95 / f64::from(count(300, 4000))).sqrt();
+    let most = P_MOST + 3.0 * (0.05 * 0.95 / f64::from(simulations(300, 4000))).sqrt();
     for repeats in [3, 5, 10, 20] {
         for probability in [0.02, 0.1, 0.3] {
             let [discards, loss] = told(repeats, [probability; 2]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_study::{PlannedFactor, Study, Trial};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::difference::chain::{Chain, chains};
 use crate::difference::effects::{Effects, effects};
@@ -112,7 +112,7 @@ fn tolerance(share: f64, cases: u32) -> f64 {
 /// Shares of intervals that hold the truth: of both main effects, the interaction, and the share of
 /// `b` over both orders; as a control, how often the path's step holds that share.
 fn coverage(repeats: u32, lost: usize) -> [f64; 5] {
-    let cases = count(200, 2000);
+    let cases = simulations(200, 2000);
     let (study, truth) = (crossed(), INTERACTING);
     let mut noise = Noise::new(u64::from(repeats) * 10 + lost as u64);
     let mut held = [0.0; 5];
@@ -152,7 +152,8 @@ fn effects_and_interactions_hold_the_truth_and_a_single_path_does_not() {
              over both orders {orders:.3}; b by one path {path:.3}"
         );
         // Half a percent more where the jackknife stands in for whole repeats.
-        let tolerance = tolerance(LEVEL, count(200, 2000)) + if lost > 0 { 0.01 } else { 0.0 };
+        let tolerance =
+            tolerance(LEVEL, simulations(200, 2000)) + if lost > 0 { 0.01 } else { 0.0 };
         for one in &held[..4] {
             assert!((one - LEVEL).abs() < tolerance, "{repeats}, {lost}: {held:?}");
         }
@@ -168,7 +169,7 @@ fn effects_and_interactions_hold_the_truth_and_a_single_path_does_not() {
 #[test]
 fn bytes_of_a_step_hold_the_truth_too() {
     for (repeats, lost) in [(2, 0), (3, 0), (5, 0), (5, 1)] {
-        let cases = count(200, 2000);
+        let cases = simulations(200, 2000);
         let mut noise = Noise::new(u64::from(repeats) * 20 + lost as u64);
         let (mut held, mut control) = (0.0, 0.0);
         for _ in 0..cases {
@@ -201,7 +202,7 @@ fn a_main_effect_varies_half_as_much_as_one_paths_step() {
     let truth = Factorial { repeat: 0.0, ..NOTHING };
     let mut noise = Noise::new(7);
     let (mut effect, mut path) = (Vec::new(), Vec::new());
-    for _ in 0..count(400, 2000) {
+    for _ in 0..simulations(400, 2000) {
         let runs = truth.runs(&mut noise, 2);
         let log = |one: &crate::difference::comparison::JudgedComparison| {
             one.difference.as_ref().unwrap().log.mean
@@ -218,7 +219,7 @@ fn a_main_effect_varies_half_as_much_as_one_paths_step() {
 #[test]
 fn where_nothing_differs_a_direction_is_as_rare_as_the_family_promises() {
     let study = crossed();
-    let cases = count(200, 2000);
+    let cases = simulations(200, 2000);
     for repeats in [3, 5, 8] {
         let mut noise = Noise::new(u64::from(repeats));
         let mut shares = [0.0; 3];

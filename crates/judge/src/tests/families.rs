@@ -2,7 +2,7 @@
 //! large as it is.
 
 use assay_study::AskedPair;
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::difference::comparison::JudgedComparison;
 use crate::difference::detectable::detectable_percent;
@@ -81,7 +81,7 @@ fn by_pair_alone(page: &[JudgedComparison], one: &JudgedComparison) -> bool {
 /// The shares of pages with a false direction among the pairs, among the rest, and by the control.
 fn shares(asked: &[String]) -> [f64; 3] {
     let mut noise = Noise::new(asked.len() as u64);
-    let cases = count(50, 400);
+    let cases = simulations(50, 400);
     let mut any = [0_u32; 3];
     for _ in 0..cases {
         let page = page(&mut noise, asked, 1.0);
@@ -98,7 +98,7 @@ fn shares(asked: &[String]) -> [f64; 3] {
 
 #[test]
 fn a_page_of_comparisons_has_no_more_false_directions_than_one() {
-    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(count(50, 400))).sqrt();
+    let most = 0.05 + 3.0 * (0.05 * 0.95 / f64::from(simulations(50, 400))).sqrt();
     for (what, asked) in [("asked", names()[1..].to_vec()), ("not asked", Vec::new())] {
         let [pairs, rest, control] = shares(&asked);
         println!(
@@ -123,7 +123,7 @@ fn narrowest_half(pairs: &[&JudgedComparison]) -> f64 {
 fn a_difference_that_is_called_detectable_is_found_four_times_in_five() {
     let mut noise = Noise::new(6);
     let asked = names()[1..].to_vec();
-    let cases = count(40, 300);
+    let cases = simulations(40, 300);
     let is_found = |noise: &mut Noise, percent: f64| {
         let page = page(noise, &asked, 1.0 + percent / 100.0);
         let is_it = |one: &&JudgedComparison| {
@@ -150,7 +150,7 @@ fn a_difference_that_is_called_detectable_is_found_four_times_in_five() {
 #[test]
 fn as_many_comparisons_are_surprising_as_chance_makes() {
     let mut noise = Noise::new(7);
-    let cases = count(50, 500);
+    let cases = simulations(50, 500);
     let (mut surprising, mut by_chance, mut control) = (0.0, 0.0, 0.0);
     for _ in 0..cases {
         let page = page(&mut noise, &[], 1.0);
@@ -175,7 +175,7 @@ fn as_many_comparisons_are_surprising_as_chance_makes() {
 fn of_the_directions_that_nobody_asked_for_few_are_false_on_average() {
     for (true_ones, ratio) in [(1, 1.6), (2, 1.6), (5, 1.6), (5, 1.25)] {
         let mut noise = Noise::new(8);
-        let cases = count(25, 300);
+        let cases = simulations(25, 300);
         let (mut share, mut control) = (0.0, 0.0);
         for _ in 0..cases {
             let page = page_of(&mut noise, &[], (true_ones, ratio));

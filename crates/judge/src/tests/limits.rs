@@ -1,7 +1,7 @@
 //! Tests sentences that set a limit: two configurations are equivalent, or would be within a wider
 //! margin; a loss is ruled out; more repeats are of no use.
 
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::{at_look, pairs_of_runs, planned};
 use crate::difference::comparison::JudgedComparison;
@@ -28,7 +28,7 @@ fn interval(one: &JudgedComparison) -> (f64, f64) {
 
 #[test]
 fn two_that_differ_by_the_margin_are_seldom_called_equivalent() {
-    let cases = count(250, 5000);
+    let cases = simulations(250, 5000);
     for (repeats, deviation) in [(3, 0.005), (3, 0.02), (5, 0.01), (8, 0.02), (20, 0.05)] {
         let mut noise = Noise::new(u64::from(repeats) + 100);
         for effect in [MARGIN.ln_1p(), -MARGIN.ln_1p()] {
@@ -66,7 +66,7 @@ fn fitting_margin(one: &JudgedComparison) -> f64 {
 
 #[test]
 fn a_difference_seldom_lies_beyond_the_margin_within_which_two_are_equivalent() {
-    let cases = count(250, 5000);
+    let cases = simulations(250, 5000);
     for repeats in [2, 3, 5] {
         let mut noise = Noise::new(u64::from(repeats) + 200);
         for effect in [0.0, 0.02, 0.05, 0.1, 0.2] {
@@ -94,7 +94,7 @@ fn a_difference_seldom_lies_beyond_the_margin_within_which_two_are_equivalent() 
 
 #[test]
 fn a_loss_that_is_ruled_out_is_seldom_there() {
-    let cases = count(250, 5000);
+    let cases = simulations(250, 5000);
     let loss = 1.0 - MARGIN;
     for (repeats, deviation) in [(2, 0.01), (3, 0.02), (5, 0.05)] {
         let mut noise = Noise::new(u64::from(repeats) + 300);
@@ -125,7 +125,7 @@ const UNLIKELY_TIMES: u32 = 3;
 
 #[test]
 fn a_difference_within_the_noise_is_seldom_decided_by_three_times_as_many_repeats() {
-    let cases = count(150, 2000);
+    let cases = simulations(150, 2000);
     let mut noise = Noise::new(64);
     let (mut said, mut early, mut late) = (0, 0, 0);
     for (repeats, effect, deviation) in [

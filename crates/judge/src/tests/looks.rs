@@ -1,7 +1,7 @@
 //! Tests looks at a study before all its repeats have run, and advice to add some.
 
 use assay_study::{LookMade, RunState, Study};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::{at_look, pairs_of_runs, planned};
 use crate::difference::looks::Look;
@@ -34,7 +34,7 @@ fn ends(studies: &[Study], all: &[Measured]) -> Option<(u32, Conclusion)> {
 /// The share of studies that end with a direction, and the mean number of their repeats.
 fn sequential(studies: &[Study], effect: f64) -> (f64, f64) {
     let mut noise = Noise::new(61);
-    let cases = count(300, 4000);
+    let cases = simulations(300, 4000);
     let (mut directions, mut repeats) = (0, 0);
     for _ in 0..cases {
         let end = ends(studies, &runs(&mut noise, 12, effect));
@@ -52,7 +52,7 @@ fn planned_looks_keep_the_rate_and_end_early() {
     let (new, _) = sequential(&with_looks, 0.0);
     let (old, _) = sequential(&each_alone, 0.0);
     println!("false directions over four looks: {new:.3}, each judged alone {old:.3}");
-    let cases = f64::from(count(300, 4000));
+    let cases = f64::from(simulations(300, 4000));
     assert!(new <= 0.05 + 3.0 * (0.05 * 0.95 / cases).sqrt(), "{new}");
     assert!(old > 0.09, "{old}");
     for effect in [0.08, 0.12, 0.2] {
@@ -110,7 +110,7 @@ fn looks_that_no_plan_names_spend_half_a_percent_together() {
     let spent = Look::of(&studies[3]).spent;
     assert!(spent < 0.055, "{spent}");
     let each_alone = LOOKS.map(|look| planned(&[], look, look));
-    let cases = count(400, 4000);
+    let cases = simulations(400, 4000);
     let any = |studies: &[Study]| {
         let mut noise = Noise::new(65);
         let has_direction = |noise: &mut Noise| {
@@ -136,7 +136,7 @@ fn what_is_unlikely_before_so_many_repeats_is_unlikely() {
     for repeats in [2, 3, 5] {
         for effect in [0.0, 0.05] {
             let (mut open, mut decided) = (0, 0);
-            for _ in 0..count(150, 1000) {
+            for _ in 0..simulations(150, 1000) {
                 let all = runs(&mut noise, 100, effect);
                 let of = |repeats: u32| {
                     let until: Vec<Measured> =

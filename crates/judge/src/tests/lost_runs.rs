@@ -1,7 +1,7 @@
 //! Tests the interval over several thread counts when runs are lost: what the thread counts of a
 //! repeat share must stay in it.
 
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::difference::compare::{ComparedRuns, estimated};
 use crate::interval::LEVEL;
@@ -69,7 +69,7 @@ fn as_if_independent(logs: &[Vec<f64>]) -> (f64, f64) {
 /// the mean widths to those of the same studies without losses.
 fn shares(repeats: u32, lost: usize) -> [f64; 3] {
     let mut noise = Noise::new(u64::from(repeats) * 10 + lost as u64);
-    let cases = count(1000, 5000);
+    let cases = simulations(1000, 5000);
     let (mut held, mut control, mut wide) = (0, 0, 0.0);
     for _ in 0..cases {
         let logs = study(&mut noise, repeats, lost);
@@ -94,7 +94,7 @@ fn a_lost_run_makes_no_interval_surer() {
                 whole[2]
             );
             // Three standard errors of the share, and half a percent that the jackknife lacks.
-            let tolerance = 3.0 * (0.95 * 0.05 / f64::from(count(1000, 5000))).sqrt() + 0.01;
+            let tolerance = 3.0 * (0.95 * 0.05 / f64::from(simulations(1000, 5000))).sqrt() + 0.01;
             assert!((held - LEVEL).abs() < tolerance, "{repeats}, {lost}: {held}");
             assert!(control < 0.91, "{repeats}, {lost}: {control}");
             assert!(width > 0.9 * whole[2], "{repeats}, {lost}: {width} of {}", whole[2]);

@@ -7,7 +7,7 @@ use assay_load::Result;
 use assay_load::capacity::{
     CapacityFound, MET_SHARE, Objective, Prober, Purpose, Search, Tried, search,
 };
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::searches::{FoundRate, SEARCH_LEVEL, over_searches};
 use crate::statistics::paired;
@@ -85,8 +85,8 @@ impl Intervals {
 
 #[test]
 fn the_interval_over_several_searches_has_the_rate_that_windows_meet() {
-    let searches = count(15, 200);
-    let (draws, mut alone_least) = (count(400, 4000), 1.0_f64);
+    let searches = u64::from(simulations(15, 200));
+    let (draws, mut alone_least) = (simulations(400, 4000), 1.0_f64);
     for law in [[0.005, 0.0], [0.02, 0.0], [0.01, 0.02], [0.01, 0.04]] {
         let all: Vec<FoundRate> = (0..searches).filter_map(|seed| found(law, seed)).collect();
         let truth = LOCATION * (-Z * law[0].hypot(law[1])).exp();

@@ -2,7 +2,7 @@
 //! study that start from tables of their own.
 
 use assay_study::Day;
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::judged;
 use crate::difference::between::between_studies;
@@ -93,7 +93,7 @@ fn by_repeats(noise: &mut Noise, repeats: u32, cases: u32) -> f64 {
 
 #[test]
 fn repeats_of_one_day_tell_a_difference_between_days_and_days_do_not() {
-    let cases = count(300, 8000);
+    let cases = simulations(300, 8000);
     let error = (0.05 * 0.95 / f64::from(cases)).sqrt();
     let mut noise = Noise::new(11);
     for repeats in [3, 5, 10] {
@@ -138,7 +138,7 @@ pub(super) fn between_days(days: u32, effect: f64, cases: u32) -> [f64; 3] {
 
 #[test]
 fn days_hold_the_truth_though_one_study_is_noisier() {
-    let cases = count(300, 8000);
+    let cases = simulations(300, 8000);
     let error = (0.05 * 0.95 / f64::from(cases)).sqrt();
     let mut noise = Noise::new(12);
     for days in [2, 3, 5] {
@@ -170,7 +170,7 @@ fn with_tables(noise: &mut Noise, tables: f64, is_aa_loaded_anew: bool) -> Vec<M
 
 #[test]
 fn an_aa_run_with_tables_of_its_own_knows_how_loads_of_the_same_differ() {
-    let cases = count(300, 8000);
+    let cases = simulations(300, 8000);
     let mut noise = Noise::new(13);
     let mut rate = |tables: f64, is_aa_loaded_anew: bool| {
         let false_ones = (0..cases).filter(|_| {

@@ -7,7 +7,7 @@
 
 use std::f64::consts::PI;
 
-use assay_testing::count;
+use assay_testing::simulations;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 use statrs::function::gamma::digamma;
 
@@ -191,7 +191,7 @@ fn held_where(
 }
 
 fn cases() -> u32 {
-    count(1500, 20_000)
+    simulations(1500, 20_000)
 }
 
 /// Tolerance of a share over the noisy pairs: three standard errors.
@@ -254,7 +254,7 @@ fn no_test_for_equal_variances_protects_the_noisy_ones() {
 /// hold the truth, and mean half-widths.
 fn over_counts(correlation: f64) -> [[f64; 2]; 2] {
     const COUNTS: usize = 4;
-    let cases = count(3000, 40_000);
+    let cases = simulations(3000, 40_000);
     let mut noise = Noise::new(74);
     let mut found = [[0.0; 2]; 2];
     for _ in 0..cases {
@@ -289,7 +289,7 @@ fn thread_counts_of_one_pair_are_no_independent_samples() {
             by_repeat[0],
             independent[1] / by_repeat[1]
         );
-        let tolerance = 3.0 * (0.05 * 0.95 / f64::from(count(3000, 40_000))).sqrt();
+        let tolerance = 3.0 * (0.05 * 0.95 / f64::from(simulations(3000, 40_000))).sqrt();
         assert!((by_repeat[0] - LEVEL).abs() < tolerance, "{correlation}: {by_repeat:?}");
         // Negative control: without what a repeat does to all of them, the gain is real.
         match correlation {

@@ -3,7 +3,7 @@
 
 use assay_load::{SLICE_S, SLICES_BALANCED};
 use assay_study::Design;
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::weather::{WEATHERS, Weather, wandered};
 use super::{at_look, planned, throughput};
@@ -149,7 +149,7 @@ fn rates(weather: Weather, design: Design, repeats: u32, cases: u32) -> [f64; 3]
 
 #[test]
 fn every_procedure_in_turns_keeps_its_rate_under_every_noise() {
-    let cases = count(60, 2000);
+    let cases = simulations(60, 2000);
     let error = (0.05 * 0.95 / f64::from(cases)).sqrt();
     for weather in WEATHERS {
         for repeats in [2, 3, 5, 8] {
@@ -171,7 +171,7 @@ fn every_procedure_in_turns_keeps_its_rate_under_every_noise() {
 /// Blocks of turns of one start share what the start has fixed.
 #[test]
 fn blocks_of_turns_taken_for_repeats_tell_false_directions() {
-    let cases = count(200, 4000);
+    let cases = simulations(200, 4000);
     let mut noise = Noise::new(5);
     let mut false_ones = [0_u32; 2];
     for _ in 0..cases {
@@ -194,7 +194,7 @@ fn blocks_of_turns_taken_for_repeats_tell_false_directions() {
 #[test]
 fn turns_find_a_difference_in_more_studies_where_the_machine_is_unsteady() {
     for weather in [Weather::Bursty, Weather::DemandFollowing] {
-        let power = |design| rates(weather, design, 5, count(100, 2000))[2];
+        let power = |design| rates(weather, design, 5, simulations(100, 2000))[2];
         let (adjacent, turns) = (power(Design::Adjacent), power(Design::Switchback));
         println!("{}: one after the other {adjacent:.2}, in turns {turns:.2}", weather.name());
         assert!(turns > adjacent + 0.05, "{adjacent} {turns}");

@@ -4,7 +4,7 @@
 //! A repeat holds both configurations next to each other, every second one backwards, as a study
 //! runs them; a run takes [`RUN_S`] seconds with its rig.
 
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::sessions::between_days;
 use super::weather::{Machine, WEATHERS, Weather};
@@ -65,7 +65,7 @@ struct Rates {
 
 fn rates(weather: Weather, looks: &[u32], repeats: u32) -> Rates {
     let mut noise = Noise::new(u64::from(repeats) * 7 + looks.len() as u64);
-    let cases = count(100, 4000);
+    let cases = simulations(100, 4000);
     let mut sums = [0.0; 4];
     for _ in 0..cases {
         let nothing = ended(looks, repeats, &runs(&mut noise, weather, repeats, 0.0));
@@ -93,7 +93,7 @@ fn every_procedure_keeps_its_rate_under_every_noise() {
     ];
     println!("| noise | design | type I | coverage | power at 10 % | repeats |");
     println!("|---|---|---|---|---|---|");
-    let error = (0.05 * 0.95 / f64::from(count(100, 4000))).sqrt();
+    let error = (0.05 * 0.95 / f64::from(simulations(100, 4000))).sqrt();
     for weather in WEATHERS {
         for (name, looks, repeats) in &designs {
             let found = rates(weather, looks, *repeats);
@@ -110,7 +110,7 @@ fn every_procedure_keeps_its_rate_under_every_noise() {
         }
     }
     for days in [2, 3, 5, 8] {
-        let rates = between_days(days, EFFECT, count(100, 4000));
+        let rates = between_days(days, EFFECT, simulations(100, 4000));
         let [type_1, coverage, power] = rates.map(|share| share * 100.0);
         println!(
             "| day-to-day | two studies, {days} days each | {type_1:.1} % | {coverage:.1} % | \

@@ -2,7 +2,7 @@
 //! of pairs that the plan asks about, and the main effect of a factor.
 
 use assay_study::{AskedPair, Study};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use super::weather::{Machine, WEATHERS, Weather};
 use crate::difference::comparison::JudgedComparison;
@@ -52,7 +52,7 @@ fn rates(
     judge: &dyn Fn(&[Measured]) -> Vec<JudgedComparison>,
 ) -> Rates {
     let mut noise = Noise::new(u64::from(repeats) * 31);
-    let cases = count(10, 600);
+    let cases = simulations(10, 600);
     let mut sums = [0_u32; 3];
     for _ in 0..cases {
         let nothing = judge(&runs(&mut noise, weather, repeats, &levels(0.0)));
@@ -108,7 +108,7 @@ fn every_procedure_of_several_configurations_keeps_its_rate_under_every_noise() 
     let in_cross = |effect: f64| {
         vec![("a0 b0", 0.0), ("a1 b0", effect), ("a0 b1", 0.05), ("a1 b1", 0.05 + effect)]
     };
-    let error = (0.05 * 0.95 / f64::from(count(10, 600))).sqrt();
+    let error = (0.05 * 0.95 / f64::from(simulations(10, 600))).sqrt();
     for weather in WEATHERS {
         for repeats in [2, 3, 5, 8] {
             let all = [

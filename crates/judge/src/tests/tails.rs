@@ -2,7 +2,7 @@
 //! were read from wide buckets.
 
 use assay_study::{BUCKET_WIDTH, SecondLatency, longest_ns};
-use assay_testing::count;
+use assay_testing::simulations;
 
 use crate::difference::compare::{ComparedRuns, Difference, estimated};
 use crate::difference::family::Correction;
@@ -52,7 +52,7 @@ fn times(noise: &mut Noise, runs: usize, stalled: f64) -> Vec<f64> {
 /// share of intervals that hold the mean log ratio.
 fn called_equivalent(runs: usize, stalled: f64) -> [f64; 3] {
     let mut noise = Noise::new(runs as u64);
-    let cases = count(500, 3000);
+    let cases = simulations(500, 3000);
     let truth = stalled * 4.0_f64.ln();
     let mut found = [0; 3];
     for _ in 0..cases {
@@ -69,7 +69,7 @@ fn called_equivalent(runs: usize, stalled: f64) -> [f64; 3] {
 
 #[test]
 fn a_tail_with_rare_stalls_is_not_called_equivalent() {
-    let tolerance = 3.0 * (0.05 * 0.95 / f64::from(count(500, 3000))).sqrt();
+    let tolerance = 3.0 * (0.05 * 0.95 / f64::from(simulations(500, 3000))).sqrt();
     for runs in [3, 5, 8, 13, 14, 20] {
         let [control, told, held] = called_equivalent(runs, STALLED_SHARE);
         let [_, same, _] = called_equivalent(runs, 0.0);
@@ -108,7 +108,7 @@ fn figures_from_buckets_have_intervals_no_narrower_than_those() {
     for runs in [2, 3, 5, 10] {
         for deviation in [0.001, 0.003, 0.01, 0.05] {
             let mut noise = Noise::new(runs as u64);
-            let cases = count(300, 2000);
+            let cases = simulations(300, 2000);
             let (mut control, mut zero, mut held) = (0, 0, 0);
             for _ in 0..cases {
                 let level = 10.0 * (1.0 + noise.uniform());

@@ -106,6 +106,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Network", "Log"] {
             self.call(&format!("{domain}.enable"), json!({}));
         }
+        self.call("Page.setLifecycleEventsEnabled", json!({"enabled": true}));
     }
 
     /// Calls a method of the protocol and gives its result; events on the way are kept.
@@ -153,9 +154,16 @@ impl Browser {
     /// Opens `url` and waits until it has loaded; what was heard of earlier pages is forgotten.
     pub(super) fn open(&mut self, url: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({"url": url}));
+        // The page that was open before may also still say that it has loaded.
+        let loader = self.call("Page.navigate", json!({"url": url}))["loaderId"].take();
+        assert!(loader.is_string(), "{url} is the page that is open");
+        let has_loaded = |event: &Value| {
+            event["method"] == "Page.lifecycleEvent"
+                && event["params"]["name"] == "load"
+                && event["params"]["loaderId"] == loader
+        };
         let deadline = Instant::now() + PATIENCE;
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+        while !self.events.iter().any(has_loaded) {
             assert!(Instant::now() < deadline, "{url} did not load");
             self.read();
         }

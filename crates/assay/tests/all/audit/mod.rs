@@ -12,7 +12,7 @@ use assay_drive::BlockBuffer;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 
-use crate::common::{TestServer, World, can_tear, has_loop_devices, program, root_at};
+use crate::common::{TestServer, World, has_loop_devices, program, root_at};
 use crate::drives::{Drives, has_drives};
 
 const KIB: u64 = 1 << 10;
@@ -255,7 +255,7 @@ fn ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told() {
 
 #[test]
 fn a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe() {
-    if !can_tear() || !has_drives() {
+    if !has_drives() {
         return;
     }
     let mounted = Mounted::attached(&["mkfs.ext4", "-q"], &["--tear"]);

@@ -11,7 +11,6 @@ mod writers;
 
 use bench::{Bench, Round, Verdict};
 
-use crate::common::can_tear;
 use crate::drive_killed::{Sabotage, rounds, seed};
 use crate::drives::{MIB, has_fio};
 use assay_testing::count;
@@ -69,7 +68,7 @@ fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
 #[test]
 #[ignore = "in --full: a second control of the same judge"]
 fn a_drive_that_tears_is_caught() {
-    if can_tear() && has_fio() {
+    if has_fio() {
         let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));
         println!("{verdict:#?}");
         assert!(verdict.contract.unwrap().contains("Torn"));

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bench::{Bench, FileSystem, Round};
 
-use crate::common::{can_tear, has_server};
+use crate::common::has_server;
 use crate::drive_killed::{rounds, seed};
 use crate::drives::has_drives;
 use assay_testing::{count, skip};
@@ -85,9 +85,6 @@ fn a_flush_that_lies_costs_committed_transactions() {
 #[test]
 #[ignore = "in --full: takes minutes until a cut falls within a page"]
 fn torn_pages_are_noticed() {
-    if !can_tear() {
-        return;
-    }
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
     if let Some(mut bench) = bench(make) {
         bench.tear();
