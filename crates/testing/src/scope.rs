@@ -1,8 +1,8 @@
 //! How much of a test runs.
 //!
 //! `ASSAY_TESTS` sets it, and the launcher sets that variable: `check` for the inner loop (no
-//! server, no browser, nothing that needs root), `full` for everything, `printed` for as many simulations as the figures of
-//! the documentation come from, absent for everything once.
+//! server, no browser, nothing that needs root), `full` for everything, `printed` for as many
+//! simulations as the figures of the documentation come from, absent for everything once.
 //! A test that does not run at all in `./assay test` is marked `#[ignore = "…"]`; `--full` includes
 //! those.
 
