@@ -85,7 +85,7 @@ const TOO_FAST: [(&str, &str); 5] = [
 /// Changes that make a preset slow enough to be shown, with an engine that compresses more than two
 /// CPUs can.
 const OVERLOADING: [(&str, &str); 1] =
-    [("write_firmware_us = { value = 17,", "write_firmware_us = { value = 150,")];
+    [("write_firmware_us = { value = 17,", "write_firmware_us = { value = 400,")];
 
 /// Status of the model of `text`, with changes, after fio wrote blocks of `block` to it.
 fn after_writes(
@@ -141,11 +141,14 @@ fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
         }
         let drives = Drives::new();
         let text = include_str!("../../../../models/csd2000-3.2.toml");
-        let model = after_writes(&drives, text, &OVERLOADING, "64k");
-        // Each command takes longer than a round trip of the port, and our work for it longer
-        // still: the work is the bottleneck.
+        let model = after_writes(&drives, text, &OVERLOADING, "256k");
+        // Each command takes several round trips of the port, and our work for it takes longer: the
+        // work is the bottleneck.
         let of_writes = |name: &str| model["kinds"]["write"][name].as_f64().unwrap();
-        assert!(of_writes("modelled_mean_us") > model["port_us"].as_f64().unwrap(), "{model}");
+        assert!(
+            of_writes("modelled_mean_us") > 2.0 * model["port_us"].as_f64().unwrap(),
+            "{model}"
+        );
         let (missed, too_fast) = (of_writes("missed_deadlines"), of_writes("too_fast"));
         assert!(missed + too_fast > 0.5 * of_writes("commands"), "{model}");
         assert!(model["added_share"].as_f64().unwrap() > 0.05, "{model}");

@@ -94,9 +94,9 @@ pub fn unlikely_before(effect: f64, deviation: f64, margin: f64, level: f64) -> 
 /// logarithms. Nothing where repeats are too few to tell.
 #[must_use]
 pub fn detectable(deviation: f64, repeats: u32, level: f64) -> Option<f64> {
-    // In deviations it is the same for all.
+    // The effect in units of the deviation does not depend on the deviation.
     let lacks = |effect: f64| POWER_WANTED - power(effect, 1.0, repeats, level);
-    // Of two repeats it takes some 17 deviations.
+    // Two repeats find a difference of some 17 deviations.
     let beyond = (0..10).map(|doubled| f64::from(1 << doubled)).find(|far| lacks(*far) <= 0.0)?;
     Some(deviation.max(f64::MIN_POSITIVE) * zero_between(lacks, beyond))
 }

@@ -19,7 +19,7 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_testing::{is_recording, record, skip};
+use assay_testing::{count, is_recording, record, skip};
 use serde::{Deserialize, Serialize};
 
 use self::answer::Answer;
@@ -28,7 +28,7 @@ use self::case::{Case, Judge, Sysbench, cases};
 use self::tables::Tables;
 use crate::common::TestServer;
 
-/// Events of a run that is recorded, and of one beside a sysbench that runs.
+/// Events of a run that is recorded, and of every run with `--full`.
 const EVENTS: u64 = 1000;
 /// Events of a run that is compared with a recording only: of one statement, and of several.
 const EVENTS_OF_ONE: u64 = 400;
@@ -133,8 +133,8 @@ fn every_recipe_looks_like_the_recorded_sysbench_to_the_server() {
             }
             let theirs = &recording.runs[case.words];
             let is_one = theirs.event.len() == 1;
-            let events = if is_one { EVENTS_OF_ONE } else { EVENTS_OF_SEVERAL };
-            let ours = comparison.ours(case, events);
+            let once = if is_one { EVENTS_OF_ONE } else { EVENTS_OF_SEVERAL };
+            let ours = comparison.ours(case, count(once, EVENTS));
             comparison.note(case, case.differences(theirs, &ours));
             is_whole = !case.is_destructive();
         }
