@@ -53,7 +53,7 @@ pub use phases::{PhaseVerdicts, Phases};
 pub use searches::{FoundRate, over_searches};
 pub use statistics::{Permuted, Spread, median};
 pub use trial::figure::{ABOVE_LEAST, Absent, SECONDS_WITH_ABOVE_LEAST, is_of_too_few};
-pub use trial::measured::{CLOCK_BEGAN, is_comparable};
+pub use trial::measured::{CLOCK_BEGAN, is_comparable, is_slowed};
 pub use trial::metric::Metric;
 pub use trial::period::Period;
 pub use trial::phase::OfPhase;

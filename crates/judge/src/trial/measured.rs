@@ -117,7 +117,13 @@ pub fn is_comparable(trial: &Trial) -> bool {
     eligibility(trial).counts()
 }
 
-/// The same, and nothing else casts doubt on it.
+/// Returns true if the run's figures can only be too slow: its side may be better than measured,
+/// but not worse.
+pub fn is_slowed(trial: &Trial) -> bool {
+    eligibility(trial) == Eligibility::Slowed
+}
+
+/// Returns true if nothing casts doubt on the run's figures.
 pub(crate) fn is_usable(trial: &Trial) -> bool {
     eligibility(trial) == Eligibility::Usable
 }

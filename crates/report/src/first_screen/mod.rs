@@ -137,15 +137,15 @@ fn trouble(study: &Study) -> Option<String> {
     let of_state =
         |state: RunState| study.trials.iter().filter(|trial| trial.state == state).count();
     let done = || study.trials.iter().filter(|trial| trial.state == RunState::Done);
-    let disturbed_runs = done().filter(|trial| disturbed::of_trial(trial).is_some()).count();
-    let flagged = done().filter(|trial| !trial.warnings.is_empty()).count() - disturbed_runs;
+    let flagged = disturbed::Flagged::of(&study.trials);
     let be = |count: usize, what: &str| match count {
         1 => format!("is {what}"),
         _ => format!("are {what}"),
     };
     let told: Vec<String> = [
-        (disturbed_runs, be(disturbed_runs, "not comparable")),
-        (flagged, be(flagged, "flagged but comparable")),
+        (flagged.not_comparable, be(flagged.not_comparable, "not comparable")),
+        (flagged.slowed, disturbed::SLOWED.to_owned()),
+        (flagged.comparable, be(flagged.comparable, "flagged but comparable")),
         (of_state(RunState::Failed), "failed".to_owned()),
     ]
     .into_iter()

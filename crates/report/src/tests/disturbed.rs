@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::browser::{self, Browser, Look};
 use super::opening::{UNLIKE, outcome, study_of};
 use super::*;
-use assay_study::{CpuUse, Outcome, Warning};
+use assay_study::{Outcome, Warning};
 
 /// Widths of a laptop, a tablet, half a laptop and a telephone, in pixels.
 const WIDTHS: [u32; 4] = [1280, 800, 500, 400];
@@ -14,8 +14,8 @@ const WIDTHS: [u32; 4] = [1280, 800, 500, 400];
 /// A study in which the runs of these levels were disturbed.
 fn disturbed(directory: &Path, is_spoilt: &dyn Fn(f64) -> bool) -> String {
     let at = |level: f64, wave: f64| {
-        let late = Warning::MissedDeadlines { percent: 30.0, cpu: CpuUse::NONE };
-        let warnings = is_spoilt(level).then_some(late).into_iter().collect();
+        let stopped = Warning::Stopped { length_s: 3.0 };
+        let warnings = is_spoilt(level).then_some(stopped).into_iter().collect();
         Outcome { warnings, ..outcome(level * (1.0 + 0.002 * wave)) }
     };
     let store = study_of(directory, &UNLIKE, BTreeMap::new(), &at);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_study::{CpuUse, LOSS_PERCENT_MIN, Trial, Warning};
+use assay_judge::is_slowed;
+use assay_study::{CpuUse, LOSS_PERCENT_MIN, RunState, Trial, Warning};
 
 use super::short;
 
@@ -38,6 +39,38 @@ pub struct Cause {
     pub runs: usize,
     /// How far it went at most, in the kind's unit.
     pub most: f64,
+}
+
+/// Text after a number of runs whose figures can only be too slow.
+pub const SLOWED: &str = "may be faster than measured";
+
+/// Counts of finished runs that have warnings, each run in one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flagged {
+    /// Runs whose figures say nothing of their configuration.
+    pub not_comparable: usize,
+    /// Runs that the judge takes, as their figures can only be too slow.
+    pub slowed: usize,
+    /// All others.
+    pub comparable: usize,
+}
+
+impl Flagged {
+    /// Counts the runs that have warnings.
+    pub fn of<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Flagged {
+        let mut flagged = Flagged::default();
+        let is_flagged = |one: &&Trial| one.state == RunState::Done && !one.warnings.is_empty();
+        for trial in trials.into_iter().filter(is_flagged) {
+            let forbids = trial.warnings.iter().any(Warning::forbids_comparing);
+            let count = match forbids {
+                true if is_slowed(trial) => &mut flagged.slowed,
+                true => &mut flagged.not_comparable,
+                false => &mut flagged.comparable,
+            };
+            *count += 1;
+        }
+        flagged
+    }
 }
 
 /// The causes that disturbed any of these runs, each run counted once; those of most runs first.
@@ -212,6 +245,25 @@ mod tests {
             [(DisturbanceKind::OtherPrograms, 2, 41.0), (DisturbanceKind::Late, 1, 3.0)]
         );
         assert_eq!(told(causes(trials.iter())), [(DisturbanceKind::OtherPrograms, 1, 80.0)]);
+    }
+
+    #[test]
+    fn a_run_that_can_only_be_too_slow_is_counted_apart_from_those_that_tell_nothing() {
+        let late = Warning::MissedDeadlines { percent: 30.0, cpu: CpuUse::NONE };
+        let stopped = Warning::Stopped { length_s: 3.0 };
+        let pending = Trial { state: RunState::Pending, ..trial(vec![stopped.clone()]) };
+        let trials = [
+            trial(vec![late.clone(), Warning::NotSettled]),
+            trial(vec![late.clone(), stopped.clone()]),
+            trial(vec![stopped]),
+            trial(vec![Warning::NotSettled]),
+            trial(vec![Warning::NotSettled]),
+            trial(vec![Warning::NotSettled]),
+            trial(Vec::new()),
+            pending,
+        ];
+        let expected = Flagged { not_comparable: 2, slowed: 1, comparable: 3 };
+        assert_eq!(Flagged::of(&trials), expected);
     }
 
     #[test]
