@@ -117,20 +117,26 @@ impl Searches {
         f64::from(count) / f64::from(of.max(1))
     }
 
+    /// Prints a row of the table in `docs/workloads.md`.
     fn print(&self, rule: &str, law: Law) {
+        let percent = |count, of| 100.0 * Searches::share(count, of);
+        // The older rule reports the rate that half of the windows meet.
+        let covered = if rule == OLDER { self.covered_half } else { self.covered };
         println!(
-            "{rule} {law:?}: {} of {} settled, {:.1} runs, {} restarts; windows at the rate that \
-             meet {:.3}; intervals with the rate that 95 % meet {:.3}, that half meet {:.3}",
-            self.settled,
-            self.all,
+            "| {} % | {} % over {} runs | {} % | {rule} | {:.0} % | {:.1} % | {:.0} |",
+            100.0 * law.own,
+            100.0 * law.wander,
+            law.runs,
+            100.0 * law.disturbed,
+            percent(self.windows_met, self.windows),
+            percent(covered, self.settled),
             self.runs as f64 / f64::from(self.all),
-            self.restarts,
-            Searches::share(self.windows_met, self.windows),
-            Searches::share(self.covered, self.settled),
-            Searches::share(self.covered_half, self.settled),
         );
     }
 }
+
+/// Name of the rule of earlier versions.
+const OLDER: &str = "older";
 
 fn searches(law: Law, seeds: u64) -> Searches {
     let mut of = Searches::default();
@@ -177,7 +183,7 @@ fn older(law: Law, seeds: u64) -> Searches {
         of.runs += runs.take();
         of.add(law, seed, [0.05, 0.5, 0.95].map(|end| half.quantile(end)));
     }
-    of.print("older", law);
+    of.print(OLDER, law);
     of
 }
 
