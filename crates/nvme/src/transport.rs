@@ -254,6 +254,20 @@ impl<S: Write> Writer<S> {
         )
     }
 
+    /// Sends a command or a completion, and its data.
+    pub(crate) fn send_entry(
+        &mut self,
+        kind: PduKind,
+        entry: &(impl IntoBytes + Immutable),
+        data: &[u8],
+    ) -> io::Result<()> {
+        const COMMON: usize = size_of::<CommonHeader>();
+        let mut header = [0; HEADER_BYTES_MAX];
+        header[..COMMON].copy_from_slice(bytes(&self.common(kind, data.len())));
+        header[COMMON..kind.header_bytes()].copy_from_slice(bytes(entry));
+        self.send(&header[..kind.header_bytes()], data)
+    }
+
     /// The stream.
     pub(crate) fn stream(&self) -> &S {
         &self.stream

@@ -6,12 +6,9 @@ use super::{
     Reaction, done, done_with,
 };
 use crate::wire::{
-    Active, AdminOpcode, Completion, IDENTIFY_BYTES, LogPage, LogRange, NvmeStatus, Selector,
-    Submission, command_effects, descriptors, events,
+    ALL_NAMESPACES, Active, AdminOpcode, Completion, IDENTIFY_BYTES, LogPage, LogRange, NvmeStatus,
+    Selector, Submission, command_effects, descriptors, events,
 };
-
-/// The number that stands for all namespaces, or for none in particular.
-const ALL: u32 = u32::MAX;
 
 /// The NVM command set in Identify.
 const NVM: u8 = 0;
@@ -20,14 +17,14 @@ const NVM: u8 = 0;
 const ERROR_LOG_BYTES: usize = 64;
 const FIRMWARE_LOG_BYTES: usize = 512;
 
-/// Most entries of the list of changed namespaces; more are told as FFFFFFFFh (Base, 5.16.1.5).
+/// Most entries of the list of changed namespaces; FFFFFFFFh stands for more (Base, 5.16.1.5).
 const CHANGED_MAX: usize = 1024;
 
 /// Result of an event about namespaces: a notice (2), attributes (0), the page that explains it.
 const NAMESPACES_CHANGED: u64 = 2 | (LogPage::ChangedNamespaces as u64) << 16;
 
 impl Controller {
-    pub(super) fn admin(&self, command: &Submission, data: &[u8]) -> Result<Reaction, NvmeStatus> {
+    pub(super) fn admin(&self, command: &Submission) -> Result<Reaction, NvmeStatus> {
         let opcode = AdminOpcode::of(command.opcode).ok_or(NvmeStatus::INVALID_OPCODE)?;
         if !self.is_ready() {
             return Err(NvmeStatus::SEQUENCE_ERROR);
@@ -41,10 +38,7 @@ impl Controller {
             // The command has ended, or will: nothing waits where it could be taken out.
             AdminOpcode::Abort => done(command, 1),
             AdminOpcode::KeepAlive => done(command, 0),
-            AdminOpcode::Format | AdminOpcode::Fabrics => {
-                let _ = data;
-                Err(NvmeStatus::INVALID_OPCODE)
-            }
+            AdminOpcode::Format | AdminOpcode::Fabrics => Err(NvmeStatus::INVALID_OPCODE),
         }
     }
 
@@ -56,11 +50,13 @@ impl Controller {
         let answer = match selector {
             Selector::Controller => bytes_of(&facts::controller(&self.subsystem, self.id)),
             _ if self.subsystem.is_discovery() => return Err(NvmeStatus::INVALID_FIELD),
-            Selector::Active if number >= ALL - 1 => return Err(NvmeStatus::INVALID_NAMESPACE),
+            Selector::Active if number >= ALL_NAMESPACES - 1 => {
+                return Err(NvmeStatus::INVALID_NAMESPACE);
+            }
             Selector::Active => bytes_of(&Active::of(self.subsystem.numbers_after(number))),
             Selector::Namespace => match number {
                 // Common to all namespaces: what can be said without one.
-                ALL => vec![0; IDENTIFY_BYTES],
+                ALL_NAMESPACES => vec![0; IDENTIFY_BYTES],
                 _ => self.namespace(number)?.map_or_else(empty, of_namespace),
             },
             Selector::Descriptors => {
@@ -80,7 +76,7 @@ impl Controller {
     /// The namespace of this number; `None` where there is none but could be.
     fn namespace(&self, number: u32) -> Result<Option<&Namespace>, NvmeStatus> {
         match number {
-            0 | ALL => Err(NvmeStatus::INVALID_NAMESPACE),
+            0 | ALL_NAMESPACES => Err(NvmeStatus::INVALID_NAMESPACE),
             _ if number > self.subsystem.highest_number() => Err(NvmeStatus::INVALID_NAMESPACE),
             _ => Ok(self.subsystem.namespace(number).map(|one| &**one)),
         }
@@ -119,7 +115,7 @@ impl Controller {
     /// The namespace whose health is asked for: its number, or any where there is one alone.
     fn healthy(&self, number: u32) -> Result<&Namespace, NvmeStatus> {
         match number {
-            0 | ALL => match self.subsystem.namespaces().as_slice() {
+            0 | ALL_NAMESPACES => match self.subsystem.namespaces().as_slice() {
                 [(_, only)] => Ok(only),
                 _ => Err(NvmeStatus::INVALID_NAMESPACE),
             },
@@ -139,7 +135,7 @@ impl Controller {
     fn changed(&self, keeps_event: bool) -> Vec<u8> {
         let mut state = self.state.lock();
         let numbers = match state.changed.numbers.len() {
-            count if count > CHANGED_MAX => vec![ALL],
+            count if count > CHANGED_MAX => vec![ALL_NAMESPACES],
             _ => state.changed.numbers.clone(),
         };
         if !keeps_event {

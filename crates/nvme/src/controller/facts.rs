@@ -170,8 +170,8 @@ fn of_namespaces(subsystem: &Subsystem, common: ControllerData) -> ControllerDat
     let guarantees = namespaces.iter().map(|(_, one)| one.disk().guarantees());
     let has_cache = guarantees.clone().any(|one| one.volatile_cache);
     let capacity = namespaces.iter().map(|(_, one)| u128::from(one.facts().media_bytes)).sum();
-    // What every namespace keeps for readers. The limit under a power cut stands in the namespace
-    // alone: hosts take the controller's for one of all namespaces.
+    // The limit for readers, which every namespace keeps. The limit under a power cut stands in
+    // each namespace alone: hosts would apply the controller's to all of them.
     let least = guarantees.map(|one| one.atomic_write_bytes).min().unwrap_or(BLOCK_BYTES);
     ControllerData {
         kind: 1,
@@ -227,7 +227,7 @@ pub(crate) fn used_blocks(namespace: &Namespace) -> u64 {
     namespace.facts().used_bytes.min(size).div_ceil(BLOCK_BYTES)
 }
 
-/// Whole blocks in so many bytes, 0's based, as far as the field goes.
+/// Number of whole blocks in `bytes`, 0's based, at most the field's largest.
 fn blocks_0(bytes: u64) -> u16 {
     u16::try_from((bytes / BLOCK_BYTES).saturating_sub(1)).unwrap_or(u16::MAX)
 }

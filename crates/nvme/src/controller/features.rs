@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Controller, IO_QUEUES_MAX, Reaction, done, done_with};
-use crate::wire::{NvmeStatus, Submission};
+use crate::wire::{NvmeStatus, QUEUES_FEATURE as QUEUES, Submission};
 
 /// Identifiers of features.
 const ARBITRATION: u8 = 0x01;
@@ -11,7 +11,6 @@ const POWER: u8 = 0x02;
 const TEMPERATURE: u8 = 0x04;
 const ERROR_RECOVERY: u8 = 0x05;
 const WRITE_CACHE: u8 = 0x06;
-const QUEUES: u8 = 0x07;
 const EVENTS: u8 = 0x0b;
 const KEEP_ALIVE: u8 = 0x0f;
 const HOST_ID: u8 = 0x81;

@@ -7,17 +7,10 @@ use zerocopy::FromBytes;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 
 use super::gate::Gate;
-use super::{Controller, Reaction, TRANSFER_BYTES_MAX, Transfer, done};
-use crate::wire::{Completion, IoOpcode, NvmeStatus, Range, Submission};
-
-/// Most ranges of Dataset Management (NVM 3.2.3).
-const RANGES_MAX: usize = 256;
-
-/// The bit of Dataset Management that deallocates; the others are hints.
-const DEALLOCATE: u32 = 1 << 2;
-
-/// The number that stands for all namespaces.
-const ALL: u32 = u32::MAX;
+use super::{Controller, Reaction, TRANSFER_BYTES_MAX, done};
+use crate::wire::{
+    ALL_NAMESPACES, Completion, DEALLOCATE, IoOpcode, NvmeStatus, Range, Submission,
+};
 
 /// A command for a disk.
 pub struct Request {
@@ -108,18 +101,15 @@ fn status(error: &DiskError) -> NvmeStatus {
 impl Controller {
     pub(super) fn io(&self, command: &Submission, data: &[u8]) -> Result<Reaction, NvmeStatus> {
         let opcode = IoOpcode::of(command.opcode).ok_or(NvmeStatus::INVALID_OPCODE)?;
-        if !self.is_ready() {
-            return Err(NvmeStatus::SEQUENCE_ERROR);
-        }
+        let is_write_through = self.write_through().ok_or(NvmeStatus::SEQUENCE_ERROR)?;
         let number = command.namespace.get();
-        if number == ALL {
+        if number == ALL_NAMESPACES {
             // Flush alone takes it, and Identify says that it does not (VWC).
             return Err(NvmeStatus::INVALID_NAMESPACE);
         }
         let namespace = self.subsystem.namespace(number).ok_or(NvmeStatus::INVALID_NAMESPACE)?;
         let disk = namespace.disk();
-        let is_forced =
-            command.forces_unit_access() || self.state.lock().features.is_write_through();
+        let is_forced = command.forces_unit_access() || is_write_through;
         let work = match opcode {
             IoOpcode::Flush => Work::Flush,
             IoOpcode::Read => Work::Read(transferred(command, &**disk)?),
@@ -180,21 +170,10 @@ fn deallocated(
     }
     let ranges =
         <[Range]>::ref_from_bytes(&data[..bytes]).map_err(|_| NvmeStatus::INVALID_FIELD)?;
-    debug_assert!(ranges.len() <= RANGES_MAX);
     ranges
         .iter()
         .filter(|range| range.blocks.get() > 0)
         .map(|range| of_blocks(range.first.get(), range.blocks.get().into(), disk))
         .collect::<Result<Vec<_>, _>>()
         .map(Some)
-}
-
-/// Bytes that a read sends: those of its blocks.
-impl From<&Request> for Transfer {
-    fn from(request: &Request) -> Transfer {
-        match request.work {
-            Work::Read(extent) => Transfer::ToHost(extent.length as u32),
-            _ => Transfer::None,
-        }
-    }
 }

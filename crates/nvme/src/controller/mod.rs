@@ -71,7 +71,7 @@ pub enum Transfer {
     None,
     /// Bytes from the host, wherever the descriptor says.
     FromHost(u32),
-    /// At most so many bytes to the host.
+    /// The largest number of bytes for the host.
     ToHost(u32),
 }
 
@@ -187,7 +187,7 @@ impl Controller {
         self.hear(now);
         let answer = match (command.opcode == AdminOpcode::Fabrics as u8, queue) {
             (true, _) => self.fabrics(queue, command),
-            (false, QueueKind::Admin) => self.admin(command, data),
+            (false, QueueKind::Admin) => self.admin(command),
             (false, QueueKind::Io) => self.io(command, data),
         };
         answer.unwrap_or_else(|status| {
@@ -205,8 +205,16 @@ impl Controller {
         }
     }
 
+    /// Whether every write has to be durable when it completes; `None` if the controller is not
+    /// ready.
+    fn write_through(&self) -> Option<bool> {
+        let state = self.state.lock();
+        let is_ready = state.status & crate::wire::controller_status::READY != 0;
+        is_ready.then(|| state.features.is_write_through())
+    }
+
     fn is_ready(&self) -> bool {
-        self.state.lock().status & crate::wire::controller_status::READY != 0
+        self.write_through().is_some()
     }
 }
 

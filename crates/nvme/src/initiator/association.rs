@@ -13,7 +13,7 @@ use crate::admin::{Admin, AdminError};
 use crate::transport::LinkFault;
 use crate::wire::{
     AdminOpcode, Completion, Configuration, ConnectCommand, ConnectData, Nqn, NvmeStatus, Property,
-    Submission, connected, controller_status, queue_entries,
+    QUEUES_FEATURE, Submission, connected, controller_status, queue_entries,
 };
 
 /// Entries of the admin queue.
@@ -21,9 +21,6 @@ const ADMIN_ENTRIES: u16 = 32;
 
 /// Entries of an I/O queue: one command is in flight, two are the fewest that there may be.
 const IO_ENTRIES: u16 = 2;
-
-/// The feature that sets the number of queues.
-const QUEUES_FEATURE: u32 = 0x07;
 
 /// Interval at which a controller is asked whether it is ready.
 const READY_INTERVAL: Duration = Duration::from_millis(10);
@@ -240,7 +237,7 @@ fn enable(admin: &mut Queue, patience: Duration) -> Result<(), ConnectError> {
 fn ask_queues(admin: &mut Queue, wanted: u16) -> Result<u16, ConnectError> {
     let wanted_0 = u32::from(wanted.max(1) - 1);
     let command = Submission::new(AdminOpcode::SetFeatures as u8, 0)
-        .with_word(10, QUEUES_FEATURE)
+        .with_word(10, QUEUES_FEATURE.into())
         .with_word(11, wanted_0 << 16 | wanted_0);
     let completion = admin.perform(command, Data::None)?;
     if !completion.status().is_success() {

@@ -1,7 +1,7 @@
 //! A remote namespace as a disk.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -15,7 +15,8 @@ use super::queue::Data;
 use super::{ConnectError, Remote};
 use crate::admin::{Admin, AdminError};
 use crate::wire::{
-    Completion, ControllerData, IoOpcode, NamespaceData, NvmeStatus, Range, Submission,
+    ALL_NAMESPACES, Completion, ControllerData, DEALLOCATE, IoOpcode, NamespaceData, NvmeStatus,
+    Range, Submission,
 };
 
 /// Largest transfer that is sent where the target sets no limit, in bytes.
@@ -27,9 +28,6 @@ const BLOCKS_MAX: u64 = 1 << 16;
 /// Pause between attempts to make a new association.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// The bit of Dataset Management that deallocates.
-const DEALLOCATE: u32 = 1 << 2;
-
 /// Facts of the namespace that hold for as long as it is attached.
 struct Shape {
     number: u32,
@@ -40,7 +38,7 @@ struct Shape {
     zeroes_discarded: bool,
 }
 
-/// Whether the target has restarted is told by these counts of its SMART page.
+/// Counts of the target's SMART page that change when it restarts.
 type Starts = Option<(u128, u128)>;
 
 struct Connection {
@@ -67,7 +65,6 @@ struct Shared {
     stopped: RwLock<Option<String>>,
     has_ended: Mutex<bool>,
     end: Condvar,
-    is_write_through: AtomicBool,
 }
 
 impl RemoteDisk {
@@ -89,7 +86,6 @@ impl RemoteDisk {
         }
         let shape = Shape::of(number, &controller, &namespace)?;
         let starts = starts(&association, number);
-        let has_cache = shape.guarantees.volatile_cache;
         let connection = Connection { association: Arc::new(association), generation: 0, starts };
         let shared = Arc::new(Shared {
             remote,
@@ -101,7 +97,6 @@ impl RemoteDisk {
             stopped: RwLock::new(None),
             has_ended: Mutex::new(false),
             end: Condvar::new(),
-            is_write_through: AtomicBool::new(!has_cache),
         });
         let keeping = Arc::clone(&shared);
         let keeper = std::thread::Builder::new()
@@ -175,7 +170,7 @@ impl Shape {
 }
 
 fn starts(association: &Association, number: u32) -> Starts {
-    let smart = association.smart(number).or_else(|_| association.smart(u32::MAX)).ok()?;
+    let smart = association.smart(number).or_else(|_| association.smart(ALL_NAMESPACES)).ok()?;
     Some((smart.power_cycles.get(), smart.unsafe_shutdowns.get()))
 }
 
@@ -193,19 +188,19 @@ impl Shared {
             }
             drop(has_ended);
             let association = Arc::clone(&self.connection.read().association);
-            // Whoever has a command next makes a new association.
+            // The next command makes a new association.
             let _ = association.keep_alive();
             has_ended = self.has_ended.lock();
         }
     }
 
     /// Performs a command, over a new association if the present one fails.
-    fn perform(&self, command: Submission, mut data: Payload<'_>) -> Result<Completion> {
+    fn perform(&self, command: Submission, mut data: Data<'_>) -> Result<Completion> {
         loop {
             self.check_running()?;
             // Held until the command is counted, so that whoever makes a new association sees it.
             let connection = self.connection.read();
-            let answer = connection.association.borrow().perform(command, data.for_queue());
+            let answer = connection.association.borrow().perform(command, data.again());
             match answer {
                 Ok(completion) if completion.status().is_success() => {
                     if is_change(&command) {
@@ -270,7 +265,7 @@ impl Shared {
     }
 
     fn has_unflushed(&self) -> bool {
-        !self.is_write_through.load(Ordering::Relaxed)
+        self.shape.guarantees.volatile_cache
             && self.written.load(Ordering::Acquire) > self.flushed.load(Ordering::Acquire)
     }
 
@@ -278,23 +273,6 @@ impl Shared {
         let mut stopped = self.stopped.write();
         let reason = stopped.get_or_insert(reason).clone();
         DiskError::Stopped { reason }
-    }
-}
-
-/// Data of a command that may be sent more than once.
-enum Payload<'a> {
-    None,
-    Send(&'a [u8]),
-    Receive(&'a mut [u8]),
-}
-
-impl Payload<'_> {
-    fn for_queue(&mut self) -> Data<'_> {
-        match self {
-            Payload::None => Data::None,
-            Payload::Send(data) => Data::Send(data),
-            Payload::Receive(data) => Data::Receive(data),
-        }
     }
 }
 
@@ -334,7 +312,7 @@ impl Disk for RemoteDisk {
         for piece in data.chunks_mut(shared.shape.transfer_bytes as usize) {
             let length = piece.len() as u64;
             let command = shared.shape.command(IoOpcode::Read, at, length);
-            shared.perform(command, Payload::Receive(piece))?;
+            shared.perform(command, Data::Receive(piece))?;
             at += length;
         }
         Ok(())
@@ -347,7 +325,7 @@ impl Disk for RemoteDisk {
         for piece in data.chunks(shared.shape.transfer_bytes as usize) {
             let command = shared.shape.command(IoOpcode::Write, at, piece.len() as u64);
             let command = if force_unit_access { command.forced() } else { command };
-            shared.perform(command, Payload::Send(piece))?;
+            shared.perform(command, Data::Send(piece))?;
             at += piece.len() as u64;
         }
         Ok(())
@@ -356,8 +334,7 @@ impl Disk for RemoteDisk {
     fn flush(&self) -> Result<()> {
         let shared = &self.shared;
         let before = shared.written.load(Ordering::Acquire);
-        shared
-            .perform(Submission::new(IoOpcode::Flush as u8, shared.shape.number), Payload::None)?;
+        shared.perform(Submission::new(IoOpcode::Flush as u8, shared.shape.number), Data::None)?;
         shared.flushed.fetch_max(before, Ordering::AcqRel);
         Ok(())
     }
@@ -384,13 +361,13 @@ impl Disk for RemoteDisk {
                     let command =
                         Submission::new(IoOpcode::DatasetManagement as u8, shared.shape.number)
                             .with_word(11, DEALLOCATE);
-                    shared.perform(command, Payload::Send(range.as_bytes()))?;
+                    shared.perform(command, Data::Send(range.as_bytes()))?;
                 }
                 false => {
                     let at = (first + done) * shared.shape.block_bytes;
                     let length = now * shared.shape.block_bytes;
                     let command = shared.shape.command(IoOpcode::WriteZeroes, at, length);
-                    shared.perform(command, Payload::None)?;
+                    shared.perform(command, Data::None)?;
                 }
             }
             done += now;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::controller::ADMIN_IN_CAPSULE_BYTES;
 use crate::transport::{Header, LinkFault, Reader, Writer, bytes, out_of_turn, wrong_field};
 use crate::wire::{
-    Completion, DataHeader, Digests, InitRequest, InitResponse, PduKind, ReadyToTransfer, Sgl,
-    Submission, TermRequest, flags,
+    Completion, DataHeader, Digests, InitRequest, InitResponse, PduKind, Sgl, Submission,
+    TermRequest, flags,
 };
 
 /// Data that travel with a command.
@@ -17,6 +17,17 @@ pub(super) enum Data<'a> {
     None,
     Send(&'a [u8]),
     Receive(&'a mut [u8]),
+}
+
+impl Data<'_> {
+    /// The same data once more, for a command that may have to be sent again.
+    pub(super) fn again(&mut self) -> Data<'_> {
+        match self {
+            Data::None => Data::None,
+            Data::Send(data) => Data::Send(data),
+            Data::Receive(data) => Data::Receive(data),
+        }
+    }
 }
 
 pub(super) struct Queue {
@@ -121,10 +132,7 @@ impl Queue {
     }
 
     fn send_command(&mut self, command: &Submission, data: &[u8]) -> Result<(), LinkFault> {
-        let mut header = [0; 72];
-        header[..8].copy_from_slice(bytes(&self.writer.common(PduKind::Command, data.len())));
-        header[8..].copy_from_slice(bytes(command));
-        Ok(self.writer.send(&header, data)?)
+        Ok(self.writer.send_entry(PduKind::Command, command, data)?)
     }
 
     fn header(&mut self) -> Result<Header, LinkFault> {
@@ -200,7 +208,7 @@ impl Queue {
 
     /// Sends the data that an R2T asks for.
     fn send_data(&mut self, header: &Header, id: u16, outgoing: &[u8]) -> Result<(), LinkFault> {
-        let wanted: ReadyToTransfer = header.read().ok_or(wrong_field(0))?;
+        let wanted: DataHeader = header.read().ok_or(wrong_field(0))?;
         let start = wanted.offset.get() as usize;
         let data = start
             .checked_add(wanted.length.get() as usize)

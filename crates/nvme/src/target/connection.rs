@@ -19,8 +19,8 @@ use crate::controller::{
 };
 use crate::transport::{Header, LinkFault, Reader, Writer, bytes, out_of_turn, wrong_field};
 use crate::wire::{
-    Completion, DataHeader, Digests, InitRequest, InitResponse, NvmeStatus, PduKind,
-    ReadyToTransfer, SglKind, Submission, TermRequest, flags,
+    Completion, DataHeader, Digests, InitRequest, InitResponse, NvmeStatus, PduKind, SglKind,
+    Submission, TermRequest, flags,
 };
 
 /// Takes a new connection: refuses it, or gives it a thread.
@@ -168,11 +168,7 @@ fn say_fault(writer: &mut Writer<TcpStream>, fault: &LinkFault) {
 }
 
 fn respond(writer: &mut Writer<TcpStream>, completion: Completion) -> Result<(), LinkFault> {
-    let common = writer.common(PduKind::Response, 0);
-    let mut header = [0; 24];
-    header[..8].copy_from_slice(bytes(&common));
-    header[8..].copy_from_slice(bytes(&completion));
-    Ok(writer.send(&header, &[])?)
+    Ok(writer.send_entry(PduKind::Response, &completion, &[])?)
 }
 
 /// A connection that is a queue.
@@ -342,9 +338,8 @@ impl Connection {
         // Under both locks, so that requests go out in the order of their commands.
         let mut sending = self.sending.lock();
         while let Some(wanted) = self.writes.lock().wanted() {
-            let digests = Digests::of_bits(sending.common(PduKind::ReadyToTransfer, 0).flags);
-            let header =
-                ReadyToTransfer::new(digests, wanted.command, wanted.tag, 0, wanted.length);
+            let common = sending.common(PduKind::ReadyToTransfer, 0);
+            let header = DataHeader::new(common, wanted.command, wanted.tag, 0, wanted.length);
             sending.send(bytes(&header), &[])?;
         }
         Ok(())
@@ -397,7 +392,7 @@ impl Connection {
 
     /// Asks the disk.
     fn ask(&self, request: &Request, buffer: &mut Vec<u8>) -> Result<(), LinkFault> {
-        let is_read = matches!(Transfer::from(request), Transfer::ToHost(_));
+        let is_read = request.read_bytes() > 0;
         if is_read {
             buffer.resize(request.read_bytes(), 0);
         }

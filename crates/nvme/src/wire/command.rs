@@ -102,6 +102,15 @@ impl Submission {
     }
 }
 
+/// The number that stands for all namespaces, or for none in particular (Base, 3.2.1).
+pub const ALL_NAMESPACES: u32 = u32::MAX;
+
+/// The bit of Dataset Management that deallocates; the others are hints (NVM 3.2.3).
+pub const DEALLOCATE: u32 = 1 << 2;
+
+/// The feature that sets the number of queues (Base, 5.27.1.5).
+pub const QUEUES_FEATURE: u8 = 0x07;
+
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 
 /// A completion queue entry: 16 bytes.

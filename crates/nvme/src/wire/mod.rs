@@ -13,7 +13,10 @@ mod name;
 mod pdu;
 mod status;
 
-pub use command::{AdminOpcode, Completion, IoOpcode, Range, Sgl, SglKind, Submission};
+pub use command::{
+    ALL_NAMESPACES, AdminOpcode, Completion, DEALLOCATE, IoOpcode, QUEUES_FEATURE, Range, Sgl,
+    SglKind, Submission,
+};
 pub use fabrics::{
     CONNECT_DATA_BYTES, Configuration, ConnectCommand, ConnectData, ConnectRefusal, FabricsKind,
     Property, VERSION_2_0, capabilities, connect_result, connected, controller_status,
@@ -30,7 +33,7 @@ pub use log_page::{
 pub use name::{DISCOVERY_NAME, NAME_BYTES_MAX, NameError, Nqn};
 pub use pdu::{
     CommonHeader, DIGEST_BYTES, DataHeader, Digests, FatalReason, HEADER_BYTES_MAX, InitRequest,
-    InitResponse, PduKind, ReadyToTransfer, TermRequest, flags,
+    InitResponse, PduKind, TermRequest, flags,
 };
 pub use status::NvmeStatus;
 

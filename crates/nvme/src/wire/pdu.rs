@@ -231,7 +231,7 @@ impl InitResponse {
     }
 }
 
-/// The header of data in either direction (TCP, figures 24 and 25).
+/// The header of data in either direction, and of a request for data (R2T; TCP, figures 24 to 26).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -241,11 +241,11 @@ pub struct DataHeader {
     pub common: CommonHeader,
     /// The command.
     pub command: U16,
-    /// From the host: the tag of the R2T. Else zero.
+    /// Tag of the R2T, in it and in the data that it asks for. Zero in data for the host.
     pub tag: U16,
-    /// Place of these data among those of the command.
+    /// Place of the data among those of the command.
     pub offset: U32,
-    /// Bytes of these data.
+    /// Bytes of the data.
     pub length: U32,
     reserved: [u8; 4],
 }
@@ -256,40 +256,6 @@ impl DataHeader {
     pub fn new(common: CommonHeader, command: u16, tag: u16, offset: u32, length: u32) -> Self {
         DataHeader {
             common,
-            command: U16::new(command),
-            tag: U16::new(tag),
-            offset: U32::new(offset),
-            length: U32::new(length),
-            reserved: [0; 4],
-        }
-    }
-}
-
-/// R2T (TCP, figure 26).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
-#[repr(C)]
-pub struct ReadyToTransfer {
-    /// The common header.
-    pub common: CommonHeader,
-    /// The command.
-    pub command: U16,
-    /// The tag that the data have to carry.
-    pub tag: U16,
-    /// Place of the data asked for among those of the command.
-    pub offset: U32,
-    /// Bytes asked for.
-    pub length: U32,
-    reserved: [u8; 4],
-}
-
-impl ReadyToTransfer {
-    /// Asks for `length` bytes of `command` from `offset` on.
-    #[must_use]
-    pub fn new(digests: Digests, command: u16, tag: u16, offset: u32, length: u32) -> Self {
-        ReadyToTransfer {
-            common: CommonHeader::new(PduKind::ReadyToTransfer, 0, digests, 1),
             command: U16::new(command),
             tag: U16::new(tag),
             offset: U32::new(offset),
@@ -353,7 +319,7 @@ mod tests {
     fn headers_have_the_sizes_of_the_specification() {
         assert_eq!(size_of::<CommonHeader>(), 8);
         assert_eq!((size_of::<InitRequest>(), size_of::<InitResponse>()), (128, 128));
-        assert_eq!((size_of::<DataHeader>(), size_of::<ReadyToTransfer>()), (24, 24));
+        assert_eq!(size_of::<DataHeader>(), 24);
         assert_eq!(size_of::<TermRequest>(), 24);
     }
 
